@@ -1,0 +1,143 @@
+"""Every error recollect raises: what happened, what was seen, what to do next.
+
+One base class, one class per situation. Each also derives from the built-in that people already catch, so
+`except ValueError` keeps working. The docstring is the default message; a longer one names the value that was
+given and the cure.
+"""
+
+
+class RecollectError(Exception):
+    """Something in recollect went wrong."""
+
+    code = "error"
+
+    def __init__(self, message: str | None = None, *, hint: str = "") -> None:
+        self.message = message or (type(self).__doc__ or "").strip()
+        self.hint = hint
+        super().__init__(f"{self.message} {hint}".strip())
+
+
+class InvalidRecord(RecollectError, ValueError):
+    """What was handed in to be remembered can't be stored as it is."""
+
+    code = "invalid_record"
+
+
+class InvalidQuery(RecollectError, ValueError):
+    """The question or one of its limits can't be used as it is."""
+
+    code = "invalid_query"
+
+
+class InvalidRecipe(RecollectError, ValueError):
+    """The recipe can't be read, or one of its fields is out of range."""
+
+    code = "invalid_recipe"
+
+
+class InvalidSetting(RecollectError, ValueError):
+    """A setting is unknown or out of range."""
+
+    code = "invalid_setting"
+
+
+class InvalidVector(RecollectError, ValueError):
+    """A vector is not a finite, non-zero list of numbers of the right length."""
+
+    code = "invalid_vector"
+
+
+class ScopeRequired(RecollectError, PermissionError):
+    """No scope, no data: name an owner."""
+
+    code = "scope_required"
+
+
+class UnknownRecord(RecollectError, LookupError):
+    """No such record in this scope."""
+
+    code = "unknown_record"
+
+
+class DuplicateRecord(RecollectError, ValueError):
+    """A record with this id is already there and differs."""
+
+    code = "duplicate_record"
+
+
+class NotADatabase(RecollectError, ValueError):
+    """The file is not a recollect database."""
+
+    code = "not_a_database"
+
+
+class NewerSchema(RecollectError, RuntimeError):
+    """The database was written by a newer recollect."""
+
+    code = "newer_schema"
+
+
+class StoreUnavailable(RecollectError, OSError):
+    """The store can't be opened, read or written just now."""
+
+    code = "store_unavailable"
+
+
+class StoreBusy(StoreUnavailable):
+    """Another process kept the store locked for longer than we wait."""
+
+    code = "store_busy"
+
+
+class StoreReadOnly(StoreUnavailable, PermissionError):
+    """The store can be read but not written."""
+
+    code = "store_read_only"
+
+
+class StoreClosed(StoreUnavailable):
+    """This memory was closed; open it again."""
+
+    code = "store_closed"
+
+
+class MissingExtra(RecollectError, ImportError):
+    """An optional dependency is not installed."""
+
+    code = "missing_extra"
+
+
+class UnknownEmbedder(RecollectError, ValueError):
+    """No embedder of this name."""
+
+    code = "unknown_embedder"
+
+
+class ModelNotInstalled(RecollectError, FileNotFoundError):
+    """The model's files are not on this machine yet."""
+
+    code = "model_not_installed"
+
+
+class ModelDamaged(RecollectError, OSError):
+    """A model file is not the file we know: its checksum differs."""
+
+    code = "model_damaged"
+
+
+class EmbedderFailed(RecollectError, RuntimeError):
+    """The embedder could not turn text into vectors."""
+
+    code = "embedder_failed"
+
+
+class EmbedderTimeout(EmbedderFailed, TimeoutError):
+    """The embedder did not answer within its deadline."""
+
+    code = "embedder_timeout"
+
+
+class EmbedderResting(EmbedderFailed):
+    """The embedder failed repeatedly and is left alone for a while (circuit open)."""
+
+    code = "embedder_resting"

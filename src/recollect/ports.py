@@ -1,0 +1,198 @@
+"""The outside world on one page: what a store, a search, an embedder must do, and what they need not.
+
+Back ends declare what they can do and are asked for little. A `key` is a store's own whole number for a record: opaque,
+stable while the record lives, the same for every method of one store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from .query import Where
+    from .records import Record
+
+AGELESS = 1 << 62  # the `at` of a record that has none: newer than everything, zero age
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Profile:
+    """Who an embedder is. Vectors of different fingerprints are never compared."""
+
+    name: str  # "local", "openai", …
+    model: str
+    dimension: int
+    fingerprint: str  # provider, model, dimension, prefix version, weights: equal means comparable
+    scripts: frozenset[str] = frozenset()  # scripts it can read ("latin", "han", …); empty: all
+    weight: float = 1.0  # what its route is worth beside BM25, measured
+    inline: bool = False  # microseconds a text and no I/O: embedded in the write itself
+    max_chars: int = 8_000  # longer text is cut before it is sent
+    licence: str = ""
+
+
+class Embedder(Protocol):
+    """Turns text into vectors. Raises `EmbedderFailed` (or a child) and never returns fewer rows than texts."""
+
+    profile: Profile
+
+    def embed_queries(self, texts: Sequence[str]) -> np.ndarray:
+        """float32, one row a text."""
+
+    def embed_documents(self, texts: Sequence[str]) -> np.ndarray:
+        """float32, one row a text."""
+
+
+class Found(NamedTuple):
+    """What a search found, best first: equal scores newest first, then by id. `relaxed` says AND became OR."""
+
+    keys: list[int]
+    scores: list[float]
+    relaxed: bool = False
+    note: str = ""
+
+
+class Facts(NamedTuple):
+    """What scoring needs of a candidate, without its text."""
+
+    at: int  # microseconds, AGELESS when it has none
+    kind: str
+    role: str
+    session: str | None
+    turn: int | None
+    quality: float
+    reinforced: int
+
+
+class Lexical(Protocol):
+    """Text search. Scores are comparable within one answer only, except `tokens`, a share of the query from 0 to 1."""
+
+    def words(self, where: Where, text: str, limit: int, match: str) -> Found:
+        """BM25 over the shared tokenisation. match: any, all, or relax (all, else any)."""
+
+    def tokens(self, where: Where, text: str, limit: int, share: float, second: tuple[int, float] | None) -> Found:
+        """Token recall of document 000: share of the query's tokens that the record's text holds."""
+
+    def substring(self, where: Where, text: str, limit: int) -> Found:
+        """Records whose text contains the whole lower-cased query, newest first; every score is 1."""
+
+
+class Vector(Protocol):
+    """Vector search within one space (an embedder's fingerprint) and one view. Cosines, rounded to six places."""
+
+    def nearest(self, where: Where, space: str, view: str, vector: np.ndarray, limit: int, threshold: float | None) -> Found:
+        """Exact, or at least 0.99 of exact, cosine neighbours at or above the threshold."""
+
+    def vectors(self, space: str, view: str, keys: Sequence[int]) -> Mapping[int, np.ndarray]:
+        """The unit vectors of these keys; a key without one is absent."""
+
+    def coverage(self, where: Where, space: str, view: str) -> tuple[int, int]:
+        """How many of the owner's records have a vector here, and how many wait for one."""
+
+
+class Graph(Protocol):
+    """Entities and links. The routes come with conversations and facts; the port is here so that recipes can name it."""
+
+    def walk(self, where: Where, text: str, limit: int, hops: int) -> Found:
+        """Records one or two hops from the entities the text names."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Add:
+    """Remember this record. `vectors`: (space, view) to a unit vector. `pending`: (space, view) to be embedded later."""
+
+    record: Record
+    vectors: Mapping[tuple[str, str], np.ndarray] | None = None
+    pending: Sequence[tuple[str, str]] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Amend:
+    """Change fields of a record; `pending` views are to be embedded again."""
+
+    id: str
+    fields: Mapping[str, object]
+    pending: Sequence[tuple[str, str]] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forget:
+    """Remove a record and everything derived from it."""
+
+    id: str
+
+
+Change = Add | Amend | Forget
+
+
+class Receipt(NamedTuple):
+    """What a write did: how many rows of which table were added, changed or removed."""
+
+    added: int = 0
+    amended: int = 0
+    removed: Mapping[str, int] = {}
+    unchanged: int = 0  # an Add whose id was there already with the same content
+
+
+class Job(NamedTuple):
+    """A text that waits for its vector."""
+
+    number: int
+    key: int
+    view: str
+    text: str
+    attempts: int
+
+
+class Outbox(Protocol):
+    """Texts that wait for their vectors. Survives a crash; two processes never embed the same job at once for long."""
+
+    def claim(self, owner: str | None, space: str, limit: int, now: int, lease: int) -> list[Job]:
+        """Take up to `limit` due jobs; nobody else gets them for `lease` microseconds."""
+
+    def settle(self, space: str, done: Sequence[tuple[Job, np.ndarray]]) -> int:
+        """Store vectors and drop their jobs, in one transaction; skips records that changed or went meanwhile."""
+
+    def postpone(self, jobs: Sequence[Job], due: int, error: str) -> None:
+        """Put jobs back, not before `due`."""
+
+    def waiting(self, owner: str | None, space: str | None = None) -> int:
+        """How many jobs are not done."""
+
+    def known(self, space: str, texts: Sequence[str]) -> Mapping[str, np.ndarray]:
+        """Vectors that this store already holds for exactly these texts."""
+
+
+class Store(Protocol):
+    """The single truth. Every read names a `Where`; a write is one transaction or nothing."""
+
+    lexical: Lexical
+    vector: Vector
+    outbox: Outbox
+
+    def write(self, owner: str, changes: Iterable[Change]) -> Receipt:
+        """All changes or none. Durable when it returns."""
+
+    def resolve(self, where: Where, ids: Sequence[str]) -> dict[str, int]:
+        """Keys of the ids that `where` lets through."""
+
+    def select(self, where: Where, *, order: str, limit: int, after: int | None = None) -> list[int]:
+        """Keys in an order: `newest`, `oldest` (event time) or `turns` (session, turn, recorded)."""
+
+    def facts(self, keys: Sequence[int]) -> list[Facts]:
+        """In the order of the keys."""
+
+    def records(self, keys: Sequence[int]) -> list[Record]:
+        """In the order of the keys; a key that has gone meanwhile is left out."""
+
+    def settings(self, owner: str, change: Mapping[str, object | None] | None = None) -> dict[str, object]:
+        """The owner's settings, after the change if one is given (None removes a key)."""
+
+    def status(self, owner: str) -> dict[str, object]:
+        """Counts and facts for people: records, vectors by space and view, waiting jobs, schema, size."""
+
+    def close(self) -> None:
+        """Release everything. Closing twice is fine."""

@@ -1,0 +1,147 @@
+"""What comes back: the ranking of each route, the hits, the answer. Ranks start at 1.
+
+`Candidate` is the one mutable thing here: it is the read path's workbench and never leaves the engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from .query import Query
+from .records import EMPTY, Record
+
+if TYPE_CHECKING:
+    from .recipes import Recipe, RouteSpec
+
+RAN, SKIPPED, FAILED, TIMED_OUT = "ran", "skipped", "failed", "timed_out"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ranking:
+    """One route's answer, best first, or why there is none."""
+
+    route: RouteSpec
+    weight: float  # as applied: the recipe's, scaled by the embedder's where the recipe trusts it
+    status: str = RAN
+    reason: str = ""
+    keys: Sequence[int] = ()
+    scores: Sequence[float] = ()
+    ms: float = 0.0
+
+
+class Candidate:
+    """A record on its way through the read path."""
+
+    __slots__ = (
+        "at", "best_rank", "decay", "diversity", "facts", "final", "fused", "key", "mmr", "places", "support",
+        "support_count", "support_key", "support_places",
+    )  # fmt: skip
+
+    def __init__(self, key: int) -> None:
+        self.key = key
+        self.places: list[tuple[int, int, float, float]] = []  # (route number, rank, raw, contribution)
+        self.fused = 0.0
+        self.best_rank = 0
+        self.facts = None
+        self.at = 0
+        self.decay = 1.0
+        self.support = 0.0
+        self.support_count = 0
+        self.support_key: int | None = None
+        self.support_places: list[tuple[int, int, float, float]] = []
+        self.final = 0.0
+        self.mmr: float | None = None
+        self.diversity: dict[str, object] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where one route put a hit and what that was worth."""
+
+    rank: int
+    raw: float
+    contribution: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """A memory that was recalled. `score` is the final score; `explain` holds every number it was made of."""
+
+    id: str
+    text: str
+    score: float
+    rank: int
+    rrf_score: float
+    routes: Mapping[str, Place]
+    explain: Mapping[str, object]
+    record: Record
+    neighbors: tuple[Record, ...] = ()
+
+    @property
+    def final_score(self) -> float:
+        return self.score
+
+    @property
+    def kind(self) -> str:
+        return self.record.kind
+
+    @property
+    def at(self):
+        return self.record.at
+
+    @property
+    def session(self) -> str | None:
+        return self.record.session
+
+    @property
+    def speaker(self) -> str | None:
+        return self.record.speaker
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Diagnostics:
+    """What ran, what didn't and why, how long it took."""
+
+    retrieval_path: str
+    routes: tuple[Ranking, ...] = ()
+    notes: tuple[str, ...] = ()
+    ms: float = 0.0
+
+    @property
+    def degraded(self) -> bool:
+        return any(r.status in (FAILED, TIMED_OUT) for r in self.routes)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer(Sequence):
+    """A sequence of hits with the question, the recipe and the diagnostics; `profile` is always in the context."""
+
+    query: Query
+    recipe: Recipe
+    hits: tuple[Hit, ...] = ()
+    profile: tuple[Record, ...] = ()
+    diagnostics: Diagnostics
+    lost: Mapping[int, str] = field(default=EMPTY)  # candidates that were dropped late, and by which gate
+
+    def __len__(self) -> int:
+        return len(self.hits)
+
+    def __getitem__(self, index):
+        return self.hits[index]
+
+    def __iter__(self) -> Iterator[Hit]:
+        return iter(self.hits)
+
+    def explain(self) -> str:
+        """The tree of every score, as text."""
+        from .explain import explain_text
+
+        return explain_text(self)
+
+    def to_dict(self) -> dict[str, object]:
+        """The JSON shape every door returns."""
+        from .wire import answer_json
+
+        return answer_json(self)

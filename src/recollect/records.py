@@ -1,0 +1,135 @@
+"""What is remembered, and whose it is.
+
+Frozen values, equal by content. Nothing here asks the world: no clock, no file. Times inside the engine are
+whole microseconds since 1970 in UTC (`int`), so that equal times are equal; people see aware datetimes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from types import MappingProxyType
+
+from .errors import InvalidRecord, ScopeRequired
+
+KINDS = (
+    "semantic", "episodic", "procedural", "identity", "fact",
+    "person", "place", "organisation", "project", "event", "relationship", "preference",
+)  # fmt: skip
+ROLES = ("note", "turn", "session", "summary")
+VIEWS = ("full", "user", "assistant", "next_user", "personal_info", "preferences", "events")
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+_SEGMENT = re.compile(r"[^\s/\x00-\x1f\x7f][^/\x00-\x1f\x7f]*")
+EMPTY: Mapping[str, object] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scope:
+    """Whose memory: an owner (the hard boundary; a path such as `acme/alice`), then where within it."""
+
+    owner: str
+    agent: str | None = None
+    project: str | None = None
+    session: str | None = None
+
+    def __post_init__(self) -> None:
+        check_owner(self.owner)
+
+    @property
+    def tenant(self) -> str:
+        """The path that owns what all of the owner's siblings share: `acme` for `acme/alice`."""
+        return self.owner.split("/", 1)[0]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Link:
+    """A typed edge between two named things, and the record that says so."""
+
+    subject: str
+    predicate: str
+    object: str
+    record: str | None = None
+    weight: float = 1.0
+    valid_from: datetime | None = None
+    valid_to: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """One memory. `at` is when it happened (None: ageless), `recorded_at` when we were told."""
+
+    id: str
+    owner: str
+    text: str
+    kind: str = "semantic"
+    role: str = "note"
+    agent: str | None = None
+    project: str | None = None
+    session: str | None = None
+    turn: int | None = None
+    speaker: str | None = None
+    at: datetime | None = None
+    recorded_at: datetime
+    valid_from: datetime | None = None
+    valid_to: datetime | None = None
+    superseded_by: str | None = None
+    superseded_at: datetime | None = None
+    tags: tuple[str, ...] = ()
+    quality: float = 0.5
+    confidence: float = 1.0
+    reinforced: int = 0
+    source: str | None = None
+    views: Mapping[str, str] = field(default=EMPTY)
+    metadata: Mapping[str, object] = field(default=EMPTY)
+
+    def view(self, name: str) -> str | None:
+        """The text of one view; `full` is the text itself unless the record names another."""
+        return self.views.get(name, self.text if name == "full" else None)
+
+
+def check_owner(owner: object) -> str:
+    """An owner path, or the error that says what one is."""
+    if owner is None or owner == "":
+        raise ScopeRequired("No owner was given.", hint='Name one: Memory.open("memory.db", owner="alice").')
+    if not isinstance(owner, str) or len(owner) > 400 or not all(_SEGMENT.fullmatch(part) for part in owner.split("/")):
+        raise ScopeRequired(
+            f"{owner!r:.80} is not an owner path.",
+            hint='Use one to three names joined by "/", without control characters: "alice" or "acme/alice".',
+        )
+    return owner
+
+
+def micros(when: datetime | str | int | float | None, field_name: str = "at") -> int | None:
+    """A moment as microseconds since 1970 UTC. Accepts aware datetimes, ISO 8601 text and Unix seconds.
+
+    A time without a zone is read as UTC: harmless, the same on every machine, and documented.
+    """
+    if when is None:
+        return None
+    if isinstance(when, str):
+        try:
+            when = datetime.fromisoformat(when.strip())
+        except ValueError:
+            raise InvalidRecord(
+                f"{field_name}={when!r:.60} is not a date.", hint="Write ISO 8601, such as 2026-03-01T09:00Z."
+            ) from None
+    if isinstance(when, bool) or not isinstance(when, (datetime, int, float)):
+        raise InvalidRecord(f"{field_name}={when!r:.60} is not a date.", hint="Pass a datetime, ISO 8601 text or Unix seconds.")
+    if isinstance(when, (int, float)):
+        if not -62_135_596_800 <= when <= 253_402_300_799:
+            raise InvalidRecord(
+                f"{field_name}={when!r} is not a time in years 1 to 9999.", hint="Unix time is in seconds, not milliseconds."
+            )
+        return round(when * 1_000_000)
+    if when.tzinfo is None:
+        when = when.replace(tzinfo=UTC)
+    return (when - _EPOCH) // _MICROSECOND
+
+
+def moment(value: int | None) -> datetime | None:
+    """The aware datetime of a microsecond count."""
+    return None if value is None else _EPOCH + timedelta(microseconds=value)
