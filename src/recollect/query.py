@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from .records import EMPTY, Scope
+from .records import Scope, empty
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,4 +39,4 @@ class Query:
     where: Where
     limit: int
     first_turn: bool = False
-    vectors: Mapping[str, object] = field(default=EMPTY)
+    vectors: Mapping[str, object] = field(default_factory=empty)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from .query import Query
-from .records import EMPTY, Record
+from .records import Record, empty
 
 if TYPE_CHECKING:
     from .recipes import Recipe, RouteSpec
@@ -123,7 +123,7 @@ class Answer(Sequence):
     hits: tuple[Hit, ...] = ()
     profile: tuple[Record, ...] = ()
     diagnostics: Diagnostics
-    lost: Mapping[int, str] = field(default=EMPTY)  # candidates that were dropped late, and by which gate
+    lost: Mapping[int, str] = field(default_factory=empty)  # candidates that were dropped late, and by which gate
 
     def __len__(self) -> int:
         return len(self.hits)

@@ -27,6 +27,11 @@ _SEGMENT = re.compile(r"[^\s/\x00-\x1f\x7f][^/\x00-\x1f\x7f]*")
 EMPTY: Mapping[str, object] = MappingProxyType({})
 
 
+def empty() -> Mapping[str, object]:
+    """EMPTY as a default: before Python 3.12 a dataclass takes a mapping proxy for a mutable default."""
+    return EMPTY
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
     """Whose memory: an owner (the hard boundary; a path such as `acme/alice`), then where within it."""
@@ -83,8 +88,8 @@ class Record:
     confidence: float = 1.0
     reinforced: int = 0
     source: str | None = None
-    views: Mapping[str, str] = field(default=EMPTY)
-    metadata: Mapping[str, object] = field(default=EMPTY)
+    views: Mapping[str, str] = field(default_factory=empty)
+    metadata: Mapping[str, object] = field(default_factory=empty)
 
     def view(self, name: str) -> str | None:
         """The text of one view; `full` is the text itself unless the record names another."""
