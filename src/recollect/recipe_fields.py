@@ -10,6 +10,7 @@ from __future__ import annotations
 import difflib
 import math
 import re
+import reprlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from numbers import Integral, Real
@@ -34,7 +35,7 @@ class Shape(Protocol):
 
 def nearest(word: object, known: Iterable[str]) -> str:
     """The question to ask about a misspelt word, or nothing."""
-    found = difflib.get_close_matches(str(word)[:80], list(known), n=1, cutoff=0.6)
+    found = difflib.get_close_matches(word[:80], list(known), n=1, cutoff=0.6) if isinstance(word, str) else []
     return f"Did you mean {found[0]}?" if found else ""
 
 
@@ -132,18 +133,19 @@ class Switch:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One of a few words."""
+    """One of a few words; `called` names them where the list would be too long to read again and again."""
 
     words: tuple[str, ...]
+    called: str = ""
 
     @property
     def range(self) -> str:
-        return _either(self.words)
+        return self.called or _either(self.words)
 
     def take(self, value: Any) -> str:
         if not isinstance(value, str) or value not in self.words:
-            raise ValueError(nearest(value, self.words))
-        return value
+            raise ValueError(nearest(value, self.words) or (self.called and f"There are {_either(self.words, 'and')}."))
+        return self.words[self.words.index(value)]  # plain text even where an enumeration was given
 
     def plain(self, value: str) -> str:
         return value
@@ -194,7 +196,7 @@ class Pairs:
 
     @property
     def range(self) -> str:
-        return f"a table from {self.word.range} to {self.value.range}"
+        return f"a table of {self.word.range}, each with {self.value.range}"
 
     def take(self, value: Any) -> tuple[tuple[str, Any], ...]:
         pairs = list(value.items() if isinstance(value, Mapping) else value if isinstance(value, (list, tuple)) else [value])
@@ -241,9 +243,10 @@ def settle(metadata: Mapping[str, Any], label: str, value: Any) -> Any:
         return None
     try:
         return metadata["shape"].take(value)
-    except (ValueError, TypeError, OverflowError) as wrong:
-        hint = str(wrong) if isinstance(wrong, ValueError) else ""
-        raise InvalidRecipe(f"{label} must be {reach(metadata)}, not {_shown(value)}.", hint=hint) from None
+    except InvalidRecipe as wrong:  # from a value within this one, which has said what is wrong already
+        raise InvalidRecipe(f"{label}: {wrong.message}", hint=wrong.hint) from None
+    except ValueError as wrong:
+        raise InvalidRecipe(f"{label} must be {reach(metadata)}, not {_shown(value)}.", hint=str(wrong)) from None
 
 
 def settle_all(target: Any, place: str = "") -> None:
@@ -255,9 +258,9 @@ def settle_all(target: Any, place: str = "") -> None:
             object.__setattr__(target, one.name, taken)
 
 
-def known(cls: type, changes: Mapping[str, Any], what: str) -> None:
+def known(cls: type, changes: Mapping[str, Any], what: str, *more: str) -> None:
     """The error for a field that isn't there, with the ones that are."""
-    names = [one.name for one in fields(cls)]
+    names = [*(one.name for one in fields(cls)), *more]
     for name in changes:
         if name not in names:
             hint = f"{nearest(name, names)} The fields are {', '.join(names)}.".strip()
@@ -267,12 +270,12 @@ def known(cls: type, changes: Mapping[str, Any], what: str) -> None:
 def _shown(value: Any) -> str:
     if isinstance(value, float):
         return digits(value)
-    text = value if isinstance(value, str) and value.isprintable() and value.strip() else repr(value)
+    text = value if isinstance(value, str) and value.isprintable() and value.strip() else reprlib.repr(value)
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def _either(words: tuple[str, ...]) -> str:
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
+def _either(words: tuple[str, ...], last: str = "or") -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} {last} {words[-1]}"
 
 
 def _distinct(words: list[str]) -> tuple[str, ...]:

@@ -39,7 +39,7 @@ from .records import KINDS, VIEWS
 
 ROUTE_KINDS = ("tokens", "lexical", "vector", "graph", "substring", "temporal")
 MEASURES = ("cosine", "tags", "words", "shingles")
-MOST_ROUTES = 64
+MOST_ROUTES = 32
 _POOL = re.compile(r"(?:(\d{1,6})x|max\(\s*(\d{1,6})x\s*,\s*(\d{1,6})\s*\)|(\d{1,6}))")
 # Fields that mean something to some kinds of route only. Set on another they would be silently without effect: an error.
 _BELONGS = {
@@ -78,7 +78,9 @@ class PoolShape:
     def take(self, value: Any) -> Pool:
         if isinstance(value, Pool):
             return value
-        found = None if isinstance(value, bool) else _POOL.fullmatch(str(value))
+        if isinstance(value, int) and not isinstance(value, bool):
+            return Pool(least=value)
+        found = _POOL.fullmatch(value) if isinstance(value, str) else None
         if not found:
             raise ValueError
         return Pool(times=int(found[1] or found[2] or 0), least=int(found[3] or found[4] or 0))
@@ -87,9 +89,9 @@ class PoolShape:
         return str(value) if value.times else value.least
 
 
-_KIND = Choice(KINDS)
+_KIND = Choice(KINDS, "kinds of record")
 _ROUTE_POOL, _FUSED_POOL, _MMR_POOL = Pool(times=10, least=50), Pool(times=4, least=50), Pool(least=20)
-_NAMES = Name(r"[A-Za-z_][A-Za-z0-9_-]{0,63}(\([A-Za-z0-9_-]{1,63}\))?", "a name such as lexical, vec_full or vector(semantic)")
+_NAMES = Name(r"[A-Za-z_][A-Za-z0-9_-]{0,39}(\([A-Za-z0-9_-]{1,39}\))?", "a name such as lexical, vec_full or vector(semantic)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,7 +149,7 @@ class RoutesShape:
         routes = value if all(isinstance(item, RouteSpec) for item in value) else [as_route(item) for item in value]
         names = [route.name for route in routes]
         if len(set(names)) != len(names):
-            raise ValueError(f"{max(names, key=names.count)} is there twice: give one a name=.")
+            raise InvalidRecipe(f"two routes are called {max(names, key=names.count)}.", hint="Give one another name=.")
         return tuple(routes)
 
     def plain(self, value: tuple[RouteSpec, ...]) -> list[str]:
@@ -158,7 +160,7 @@ class RoutesShape:
 class Recipe:
     """How to recall: every number the read path needs, in the order it is needed."""
 
-    name: str = entry(Name(r"[A-Za-z_][A-Za-z0-9_-]{0,63}", "a name such as mine"), "recipe", "a preset's name, or your own")
+    name: str = entry(Name(r"[A-Za-z_][A-Za-z0-9_-]{0,39}", "a name such as mine"), "recipe", "a preset's name, or your own")
     routes: tuple[RouteSpec, ...] = entry(RoutesShape(), dataclasses.MISSING, "the ways to find candidates")
     limit: int = entry(Whole(1, 1000), 10, "how many hits, when the question doesn't say")
     kinds: tuple[str, ...] = entry(Several(_KIND), (), "the kinds of record searched; empty: all")
@@ -201,11 +203,13 @@ class Recipe:
     def with_weights(self, weights: Mapping[str, float]) -> Recipe:
         """The same recipe with other weights, by route name, or by kind for all routes of that kind."""
         names = [route.name for route in self.routes]
+        if not isinstance(weights, Mapping):
+            raise InvalidRecipe("weights must be a table from the name of a route to 0 to 5.", hint=_roll("", names))
         for name in weights:
             if name not in names and all(route.kind != name for route in self.routes):
                 raise InvalidRecipe(f"{self.name} has no route {name!s:.60}.", hint=_roll(name, names))
-        changed = (route.replace(weight=weights.get(route.name, _by_kind(weights, route, names))) for route in self.routes)
-        return self.replace(routes=tuple(changed))
+        new = (weights.get(route.name, _by_kind(weights, route, names)) for route in self.routes)
+        return self.replace(routes=tuple(dataclasses.replace(r, weight=w) for r, w in zip(self.routes, new, strict=True)))
 
     def route(self, name: str) -> RouteSpec:
         """The route of this name."""
@@ -305,7 +309,7 @@ def preset(name: str) -> Recipe:
     """The preset of this name."""
     if name in PRESETS:
         return PRESETS[name]
-    hint = f"{nearest(name, PRESETS)} The presets are {', '.join(PRESETS)}.".strip()
+    hint = f"{nearest(name, PRESETS)} The presets are {', '.join(PRESETS)}; or write recipe(routes=[…]).".strip()
     raise InvalidRecipe(f"There is no recipe {name!s:.60}.", hint=hint)
 
 
