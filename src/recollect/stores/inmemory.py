@@ -1,0 +1,242 @@
+"""A store in plain Python: slow, obviously right, gone when the process ends.
+
+It is two things. It is the oracle: every other store must give its answers, to the last digit and tie. And it
+is for tests of code that uses recollect, where a file would be in the way. It is not for real memories: every search
+looks at every record, every write copies every table. What a store promises is written out in docs/stores.md; who may
+see what is in tables.py, the searches are in scans.py.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING
+
+from ..errors import DuplicateRecord, InvalidQuery, InvalidRecord, ScopeRequired, UnknownRecord
+from ..ports import Add, Amend, Change, Facts, Job, Receipt
+from ..records import Record, check_owner, micros
+from .scans import Lexical, Vector
+from .tables import Box, Row, Tables, Waiting, canonical, checked, own_copy, row_of, through_json, when
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from ..query import Where
+
+_AMENDABLE = frozenset(f.name for f in fields(Record)) - {"id", "owner"}
+
+
+class InMemoryStore:
+    """Every port of `recollect.ports` but `Graph`, in dictionaries. Threads may share one; processes can't."""
+
+    def __init__(self) -> None:
+        self._box = Box()
+        self.lexical = Lexical(self._box)
+        self.vector = Vector(self._box)
+        self.outbox = _Outbox(self._box)
+
+    def write(self, owner: str, changes: Iterable[Change]) -> Receipt:
+        """All changes or none, in order. A repeated Add of the same content does nothing at all."""
+        check_owner(owner)
+        done: Counter[str] = Counter()
+        with self._box.change() as tables:
+            for change in changes:
+                done.update(_apply(tables, owner, change))
+        removed = {name: done[name] for name in ("records", "vectors", "jobs")} if done["records"] else {}
+        return Receipt(done["added"], done["amended"], removed, done["unchanged"])
+
+    def resolve(self, where: Where, ids: Sequence[str]) -> dict[str, int]:
+        """Keys of the ids that `where` lets through; an id that is also the tenant's means the owner's own."""
+        wanted = set(ids)
+        rows = [row for row in self._box.read().seen(where) if row.record.id in wanted]
+        return {row.record.id: row.key for row in sorted(rows, key=lambda row: row.record.owner == where.owner)}
+
+    def select(self, where: Where, *, order: str, limit: int, after: int | None = None) -> list[int]:
+        """Keys in `newest`, `oldest` or `turns` order, those behind `after` only; behind a key that has gone is nothing."""
+        if order not in _ORDERS:
+            raise InvalidQuery(f"order={order!r:.40} is unknown.", hint="Use newest, oldest or turns.")
+        tables = self._box.read()
+
+        def place(row: Row) -> tuple:
+            return (*_ORDERS[order](row.record), row.record.id, row.record.owner != where.owner)
+
+        rows = sorted(tables.seen(where), key=place)
+        if after is not None:
+            last = tables.rows.get(after)
+            rows = [row for row in rows if last and place(row) > place(last)]
+        return [row.key for row in rows[: max(0, limit)]]
+
+    def facts(self, keys: Sequence[int]) -> list[Facts]:
+        """In the order of the keys; a key that has gone meanwhile is left out."""
+        rows = self._box.read().rows
+        return [_facts(rows[key].record) for key in keys if key in rows]
+
+    def records(self, keys: Sequence[int]) -> list[Record]:
+        """In the order of the keys; a key that has gone meanwhile is left out. What you get is yours to change."""
+        rows = self._box.read().rows
+        return [own_copy(rows[key].record) for key in keys if key in rows]
+
+    def settings(self, owner: str, change: Mapping[str, object | None] | None = None) -> dict[str, object]:
+        """The owner's settings, after the change if one is given (None removes a key)."""
+        check_owner(owner)
+        if change is None:
+            return copy.deepcopy(self._box.read().settings.get(owner, {}))
+        with self._box.change() as tables:
+            after = {**tables.settings.get(owner, {}), **change}
+            tables.settings[owner] = through_json({k: v for k, v in after.items() if v is not None}, "settings")
+        return self.settings(owner)
+
+    def status(self, owner: str) -> dict[str, object]:
+        """Counts of the owner's own records, vectors and waiting jobs."""
+        tables = self._box.read()
+        mine = {row.key: row for row in tables.shelf(owner)}
+        counts = Counter((space, view) for key, space, view in tables.vectors if key in mine)
+        return {
+            "records": len(mine),
+            "by_kind": dict(sorted(Counter(row.record.kind for row in mine.values()).items())),
+            "vectors": [{"space": space, "view": view, "count": n} for (space, view), n in sorted(counts.items())],
+            "waiting": self.outbox.waiting(owner),
+        }
+
+    def close(self) -> None:
+        """Forget everything. Closing twice is fine; anything else afterwards is StoreClosed."""
+        self._box.close()
+
+
+_ORDERS = {
+    "newest": lambda record: (-when(record),),
+    "oldest": lambda record: (when(record),),
+    "turns": lambda record: (record.session or "", record.turn or 0, micros(record.recorded_at)),
+}
+
+
+def _facts(record: Record) -> Facts:
+    return Facts(
+        when(record), record.kind, record.role, record.session, record.turn, record.quality, record.reinforced
+    )  # fmt: skip
+
+
+def _apply(tables: Tables, owner: str, change: Change) -> dict[str, int]:
+    if isinstance(change, Add):
+        return _add(tables, owner, change)
+    row = tables.find(owner, change.id)
+    if row is None:
+        raise UnknownRecord(f"{owner!r} has no record {change.id!r:.80}.", hint="Ids belong to one owner; list what is there.")
+    return _amend(tables, row, change) if isinstance(change, Amend) else _forget(tables, row)
+
+
+def _add(tables: Tables, owner: str, change: Add) -> dict[str, int]:
+    record = canonical(change.record)
+    _check_shelf(owner, record)
+    there = tables.find(record.owner, record.id)
+    if there is not None and replace(there.record, recorded_at=record.recorded_at) == record:
+        return {"unchanged": 1}
+    if there is not None:
+        raise DuplicateRecord(f"{record.id!r:.80} is there already and differs.", hint="Amend it, or choose another id.")
+    tables.last_key += 1
+    row = tables.rows[tables.last_key] = row_of(tables.last_key, record)
+    for (space, view), vector in (change.vectors or {}).items():
+        _put_vector(tables, row, space, view, vector)
+    _queue(tables, row, [place for place in change.pending if place not in (change.vectors or {})])
+    return {"added": 1}
+
+
+def _amend(tables: Tables, row: Row, change: Amend) -> dict[str, int]:
+    wrong = sorted(set(change.fields) - _AMENDABLE)
+    if wrong:
+        raise InvalidRecord(f"{wrong[0]!r} can't be amended.", hint="Any field of a record can, but id and owner.")
+    after = tables.rows[row.key] = row_of(row.key, canonical(replace(row.record, **change.fields)))
+
+    def stale(view: str) -> bool:
+        return row.record.view(view) != after.record.view(view)
+
+    _drop(tables.vectors, [place for place in tables.vectors if place[0] == row.key and stale(place[2])])
+    _drop(tables.jobs, [n for n, w in tables.jobs.items() if w.job.key == row.key and stale(w.job.view)])
+    _queue(tables, after, change.pending)
+    return {"amended": 1}
+
+
+def _forget(tables: Tables, row: Row) -> dict[str, int]:
+    del tables.rows[row.key]
+    vectors = _drop(tables.vectors, [place for place in tables.vectors if place[0] == row.key])
+    jobs = _drop(tables.jobs, [number for number, w in tables.jobs.items() if w.job.key == row.key])
+    return {"records": 1, "vectors": vectors, "jobs": jobs}
+
+
+def _drop(table: dict, keys: list) -> int:
+    for key in keys:
+        del table[key]
+    return len(keys)
+
+
+def _queue(tables: Tables, row: Row, places: Iterable[tuple[str, str]]) -> None:
+    """A job for each (space, view) that has a text and no job yet."""
+    waiting = {(w.space, w.job.view) for w in tables.jobs.values() if w.job.key == row.key}
+    for space, view in dict.fromkeys(places):
+        text = row.record.view(view)
+        if text and (space, view) not in waiting:
+            tables.last_job += 1
+            tables.jobs[tables.last_job] = Waiting(job=Job(tables.last_job, row.key, view, text, 0), space=space)
+
+
+def _put_vector(tables: Tables, row: Row, space: str, view: str, vector: np.ndarray) -> None:
+    tables.vectors[row.key, space, view] = checked(vector, tables.dimension(space))
+
+
+def _check_shelf(owner: str, record: Record) -> None:
+    """A user may add to the shelf of the tenant, but only what the whole tenant shares."""
+    shared = record.owner == owner.split("/", 1)[0] and record.kind == "identity"
+    if record.owner != owner and not shared:
+        raise ScopeRequired(
+            f"{owner!r} can't write a {record.kind} record of {record.owner!r:.80}.",
+            hint="Write as that owner; only identity records of the tenant, the path's first name, are shared.",
+        )
+
+
+class _Outbox:
+    def __init__(self, box: Box) -> None:
+        self._box = box
+
+    def claim(self, owner: str | None, space: str, limit: int, now: int, lease: int) -> list[Job]:
+        """Due jobs in the order they were queued; until the lease ends nobody else gets them."""
+        with self._box.change() as tables:
+            due = [n for n, w in sorted(tables.jobs.items()) if w.space == space and w.due <= now and _of(tables, w, owner)]
+            for number in due[: max(0, limit)]:
+                tables.jobs[number] = replace(tables.jobs[number], due=now + lease)
+            return [tables.jobs[number].job for number in due[: max(0, limit)]]
+
+    def settle(self, space: str, done: Sequence[tuple[Job, np.ndarray]]) -> int:
+        """Store the vectors of jobs that still wait (a changed or forgotten text has none) and drop the jobs."""
+        stored = 0
+        with self._box.change() as tables:
+            for job, vector in done:
+                waiting = tables.jobs.get(job.number)
+                if waiting is not None and (waiting.space, waiting.job.text) == (space, job.text):
+                    _put_vector(tables, tables.rows[job.key], space, job.view, vector)
+                    del tables.jobs[job.number]
+                    stored += 1
+        return stored
+
+    def postpone(self, jobs: Sequence[Job], due: int, error: str) -> None:
+        """Put jobs back, not before `due`, with one attempt more on their account."""
+        with self._box.change() as tables:
+            for waiting in [tables.jobs[job.number] for job in jobs if job.number in tables.jobs]:
+                job = waiting.job._replace(attempts=waiting.job.attempts + 1)
+                tables.jobs[job.number] = replace(waiting, job=job, due=due, error=error)
+
+    def waiting(self, owner: str | None, space: str | None = None) -> int:
+        """How many jobs are not done, leased ones included."""
+        tables = self._box.read()
+        return sum((space is None or w.space == space) and _of(tables, w, owner) for w in tables.jobs.values())
+
+    def known(self, space: str, texts: Sequence[str]) -> Mapping[str, np.ndarray]:
+        """Vectors held for exactly these texts, whichever record or view they belong to."""
+        tables = self._box.read()
+        held = {tables.rows[key].record.view(view): vector for (key, of, view), vector in tables.vectors.items() if of == space}
+        return {text: held[text].copy() for text in texts if text in held}
+
+
+def _of(tables: Tables, waiting: Waiting, owner: str | None) -> bool:
+    return owner is None or tables.rows[waiting.job.key].record.owner == owner

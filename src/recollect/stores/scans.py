@@ -1,0 +1,135 @@
+"""The searches of the in-memory store: each looks at every record and does what its name says.
+
+BM25 is Robertson and Walker's with k1 = 1.2, b = 0.75 and Lucene's never-negative idf; ours counts a term at most 255 times
+and takes N, df and the average length over all of an owner's records, also those a query may not see, so that a filter
+never changes a score. Not for: many records. The definitions are what counts here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from .. import tokens
+from ..errors import InvalidQuery
+from ..ports import Found
+from .tables import Box, Row, Tables, checked, visible, when
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from ..query import Where
+
+_MOST = 255  # a term counts at most this often, so that a store may keep counts in bytes
+
+
+def _found(where: Where, scored: Iterable[tuple[float, Row]], limit: int, relaxed: bool = False) -> Found:
+    """Best first; equal scores newest first, then by id, then the owner's own before the tenant's."""
+
+    def place(item: tuple[float, Row]) -> tuple:
+        score, row = item
+        return -score, -when(row.record), row.record.id, row.record.owner != where.owner
+
+    best = sorted(scored, key=place)[: max(0, limit)]
+    return Found([row.key for _, row in best], [score for score, _ in best], relaxed)
+
+
+class Lexical:
+    def __init__(self, box: Box) -> None:
+        self._box = box
+
+    def words(self, where: Where, text: str, limit: int, match: str) -> Found:
+        """BM25; match: any, all, or relax (all, and when that finds nothing any)."""
+        if match not in ("any", "all", "relax"):
+            raise InvalidQuery(f"match={match!r:.40} is unknown.", hint="Use any, all or relax.")
+        tables = self._box.read()
+        scored = _words(tables, where, text, every=match != "any")
+        relaxed = match == "relax" and not scored
+        return _found(where, _words(tables, where, text, every=False) if relaxed else scored, limit, relaxed)
+
+    def tokens(self, where: Where, text: str, limit: int, share: float, second: tuple[int, float] | None) -> Found:
+        """Share of the query's meaningful tokens that the text holds, or `second`: at least so many, covering so much of it."""
+        query = set(tokens.meaningful(tokens.characters(text)))
+        scored = []
+        for row in self._box.read().seen(where) if query else ():
+            both = query & set(tokens.characters(row.record.text))
+            if both and (len(both) / len(query) >= share or (second and _covers(both, row.record.text, *second))):
+                scored.append((round(len(both) / len(query), 9), row))
+        return _found(where, scored, limit)
+
+    def substring(self, where: Where, text: str, limit: int) -> Found:
+        """Texts that hold the whole query, case folded and without its outer spaces."""
+        wanted = tokens.fold(text).strip()
+        rows = self._box.read().seen(where) if wanted else []
+        return _found(where, [(1.0, row) for row in rows if wanted in tokens.fold(row.record.text)], limit)
+
+
+def _covers(both: set[str], text: str, least: int, share: float) -> bool:
+    """Whether at least so many tokens are shared and cover at least this share of what is meaningful in the text."""
+    meaningful = set(tokens.meaningful(tokens.characters(text)))
+    return len(both) >= least and bool(meaningful) and len(both & meaningful) / len(meaningful) >= share
+
+
+def _words(tables: Tables, where: Where, text: str, *, every: bool) -> list[tuple[float, Row]]:
+    scored = []
+    for shelf in tables.shelves(where):
+        query = tokens.query_terms(text, sorted({"en", *(row.language for row in shelf)}))
+        for row, score in zip(shelf, _bm25(shelf, query), strict=True):
+            if score > 0 and visible(row.record, where) and (not every or _has_all(row, text)):
+                scored.append((score, row))
+    return scored
+
+
+def _has_all(row: Row, text: str) -> bool:
+    """Every term of the query as the record's own language has it: stems of other languages are only alternatives."""
+    return all(term in row.terms for term in tokens.query_terms(text, [row.language]))
+
+
+def _bm25(shelf: list[Row], query: Sequence[str]) -> list[float]:
+    """The score of each row. The order of the operations is part of the contract: equal to the last digit everywhere."""
+    n, total = len(shelf), sum(row.length for row in shelf)
+    holding = {term: sum(term in row.terms for row in shelf) for term in query}
+    idf = {term: math.log(1 + (n - df + 0.5) / (df + 0.5)) for term, df in holding.items()}
+    scores = []
+    for row in shelf:
+        score = 0.0
+        norm = 1.2 * (0.25 + 0.75 * row.length / (total / n)) if total else 0.0
+        for term in query:
+            tf = min(row.terms.get(term, 0), _MOST)
+            if tf:
+                score += idf[term] * (tf * 2.2) / (tf + norm)
+        scores.append(round(score, 9))
+    return scores
+
+
+class Vector:
+    def __init__(self, box: Box) -> None:
+        self._box = box
+
+    def nearest(self, where: Where, space: str, view: str, vector: np.ndarray, limit: int, threshold: float | None) -> Found:
+        """Exact cosines, rounded to six places before they meet the threshold; without one, negative ones too."""
+        tables = self._box.read()
+        query = checked(vector, tables.dimension(space))
+        scored = []
+        for row in tables.seen(where):
+            mine = tables.vectors.get((row.key, space, view))
+            if mine is not None and (threshold is None or _cosine(mine, query) >= threshold):
+                scored.append((_cosine(mine, query), row))
+        return _found(where, scored, limit)
+
+    def vectors(self, space: str, view: str, keys: Sequence[int]) -> Mapping[int, np.ndarray]:
+        """The unit vectors of these keys; a key without one is absent."""
+        held = self._box.read().vectors
+        return {key: held[key, space, view].copy() for key in keys if (key, space, view) in held}
+
+    def coverage(self, where: Where, space: str, view: str) -> tuple[int, int]:
+        """How many of the owner's own records have a vector here, and how many wait for one."""
+        tables = self._box.read()
+        mine = {row.key for row in tables.shelf(where.owner)}
+        have = sum((key, space, view) in tables.vectors for key in mine)
+        return have, sum(w.job.key in mine and (w.space, w.job.view) == (space, view) for w in tables.jobs.values())
+
+
+def _cosine(one: np.ndarray, other: np.ndarray) -> float:
+    return round(math.fsum(a * b for a, b in zip(one.tolist(), other.tolist(), strict=True)), 6)

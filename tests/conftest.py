@@ -1,0 +1,43 @@
+"""Fixtures: every store we have, empty, one after the other; a clock that stands still."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.register_assert_rewrite("recollect.conformance", "recollect.testing")
+
+STORES = ("inmemory", "sqlite")
+
+
+def store_url(name: str, folder) -> str:
+    return {"inmemory": "memory:", "sqlite": f"sqlite:///{folder}/memory.db"}[name]
+
+
+@pytest.fixture
+def open_store():
+    """recollect.stores.open_store, closing what it opened."""
+    opener = pytest.importorskip("recollect.stores", reason="recollect.stores is not there yet")
+    if not hasattr(opener, "open_store"):
+        pytest.skip("recollect.stores.open_store is not there yet")
+    opened = []
+
+    def open_and_keep(url: str, **options):
+        opened.append(opener.open_store(url, **options))
+        return opened[-1]
+
+    yield open_and_keep
+    for store in opened:
+        store.close()
+
+
+@pytest.fixture(params=STORES)
+def store(request, tmp_path, open_store):
+    """An empty store of each kind."""
+    return open_store(store_url(request.param, tmp_path))
+
+
+@pytest.fixture
+def clock():
+    from recollect.testing import FixedClock
+
+    return FixedClock()
