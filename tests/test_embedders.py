@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from recollect import embedders
 from recollect.embedders import NAMES, chosen, open_embedder, profile_of
+from recollect.embedders.wordpiece import CLS, SEP, bert_uncased
 from recollect.errors import EmbedderFailed, UnknownEmbedder
 
 TEXTS = ["Priya's parents live in Goa.", "我喜欢北京的秋天", "a", "the same words", "words the same"]
@@ -100,3 +106,79 @@ def test_hashing_of_nothing_is_a_zero_row_and_of_no_texts_no_rows():
     hashing = open_embedder("hashing:64")
     assert not hashing.embed_documents(["", " .!", "\ud800"])[:2].any()
     assert hashing.embed_documents([]).shape == (0, 64)
+
+
+# ids of Hugging Face's `tokenizers` for bert-base-uncased
+PIECES = [
+    ("", []),
+    ("Priya's parents live in Goa.", [26927, 3148, 1005, 1055, 3008, 2444, 1999, 15244, 1012]),
+    ("Déjà-vu:\tnaïve café — ÇA VA?", [2139, 3900, 1011, 24728, 1024, 15743, 7668, 1517, 6187, 12436, 1029]),
+    ("Мы были в Москве.", [1191, 29113, 1181, 29113, 29436, 10325, 1182, 1191, 14150, 29747, 23925, 25529, 15290, 1012]),
+    ("我喜欢北京的秋天", [1855, 100, 100, 1781, 1755, 1916, 1929, 1811]),
+    ("東京タワーへ行く", [1879, 1755, 1709, 30262, 30265, 30201, 1945, 1653]),
+    ("안녕하세요", [1463, 30006, 30021, 29992, 30010, 30025, 30005, 30006, 29997, 30009, 29999, 30013]),
+    ("ΟΔΥΣΣΕΥΣ Σας", [1169, 29722, 29735, 29733, 29733, 29723, 29735, 29733, 1173, 14608, 19579]),
+    ("Straße, Größe; İstanbul", [2358, 27807, 1010, 24665, 2080, 17499, 1025, 9960]),
+    ("e\u0301\u200d\x00x\ufffdy z", [4654, 2100, 1062]),
+    ("🙂 ok", [100, 7929]),
+    ("x" * 101, [100]),
+    ("don't stop—3.14%", [2123, 1005, 1056, 2644, 1517, 1017, 1012, 2403, 1003]),
+    ("नमस्ते दुनिया", [1327, 29867, 29874, 29859, 1325, 29863, 29877, 29868, 29876]),
+    ("สวัสดี", [100]),
+]
+
+
+@pytest.mark.parametrize(("text", "numbers"), PIECES)
+def test_wordpiece_gives_the_pieces_that_bert_was_trained_on(text, numbers):
+    assert bert_uncased().encode(text, 512) == numbers
+    assert bert_uncased().encode(text, 3) == numbers[:3]
+
+
+def test_a_text_can_not_write_a_control_token():
+    assert not {CLS, SEP} & set(bert_uncased().encode("[CLS] all [SEP]", 512))
+
+
+@given(st.text(), st.text())
+def test_words_are_pieces_of_their_own(first, second):
+    encode = bert_uncased().encode
+    assert encode(f"{first} {second}", 9_999) == encode(first, 9_999) + encode(second, 9_999)
+
+
+def test_static_is_always_there_and_knows_meaning():
+    static = open_embedder("auto")
+    assert static.profile.fingerprint == "static:potion-base-8m:256:int4-1"
+    assert static.profile.inline
+    assert static.profile.scripts == {"latin"}
+    dog, puppy, rates = static.embed_documents(["my dog is ill", "the puppy is sick", "interest rates rose"])
+    assert dog @ puppy > 0.5 > 0.2 > dog @ rates
+
+
+def test_static_vectors_are_pinned():
+    row = open_embedder("static").embed_queries(["The cat sat on the mat."])[0]
+    assert row.dtype == np.float32
+    assert np.linalg.norm(row) == pytest.approx(1)
+    np.testing.assert_allclose(row[[0, 1, 127, 128, 255]], [-0.080574, -0.044274, 0.043568, 0.095328, 0.005904], atol=1e-5)
+
+
+def test_static_of_nothing_known_is_a_zero_row():
+    rows = open_embedder("static").embed_documents(["", "🙂", "\ud800", "cat", "x" * 1_000_000])
+    assert rows.any(axis=1).tolist() == [False, False, False, True, False]
+    assert open_embedder("static").embed_documents([]).shape == (0, 256)
+
+
+@settings(deadline=None)
+@given(st.lists(st.text(max_size=40), max_size=5))
+def test_a_text_has_the_same_vector_alone_and_in_company(texts):
+    static = open_embedder("static")
+    rows = static.embed_documents(texts)
+    assert rows.shape == (len(texts), 256)
+    assert np.isfinite(rows).all()
+    for text, row in zip(texts, rows, strict=True):
+        assert np.array_equal(static.embed_queries([text])[0], row)
+
+
+def test_the_static_data_is_small_and_licensed():
+    home = Path(embedders.__file__).parent / "static"
+    assert sum(path.stat().st_size for path in home.iterdir()) <= 4_000_000
+    assert "MIT License" in (home / "LICENSE").read_text()
+    assert "Apache License" in (home / "LICENSE-vocabulary").read_text()

@@ -14,10 +14,9 @@ from ..errors import EmbedderFailed
 def unit_rows(matrix: np.ndarray) -> np.ndarray:
     """Each row to length 1 as float32; a zero row stays zero: it says "nothing known", and callers skip it."""
     matrix = np.asarray(matrix, dtype=np.float32)
-    largest = np.abs(matrix).max(axis=1, keepdims=True, initial=0)
-    scaled = matrix / np.where(largest > 0, largest, 1)  # so that no square overflows or vanishes
-    lengths = np.linalg.norm(scaled, axis=1, keepdims=True)
-    return scaled / np.where(lengths > 0, lengths, 1)
+    lengths = np.sqrt(np.einsum("ij,ij->i", matrix, matrix, dtype=np.float64))  # float64: no square overflows or vanishes
+    lengths[lengths == 0] = 1
+    return (matrix / lengths[:, None]).astype(np.float32)
 
 
 def checked_rows(values: object, *, count: int, dimension: int, who: str) -> np.ndarray:
