@@ -136,6 +136,7 @@ def _add(tables: Tables, owner: str, change: Add) -> dict[str, int]:
     if there is not None:
         raise DuplicateRecord(f"{record.id!r:.80} is there already and differs.", hint="Amend it, or choose another id.")
     tables.last_key += 1
+    tables.keys[record.owner, record.id] = tables.last_key
     row = tables.rows[tables.last_key] = row_of(tables.last_key, record)
     for (space, view), vector in (change.vectors or {}).items():
         _put_vector(tables, row, space, view, vector)
@@ -159,7 +160,7 @@ def _amend(tables: Tables, row: Row, change: Amend) -> dict[str, int]:
 
 
 def _forget(tables: Tables, row: Row) -> dict[str, int]:
-    del tables.rows[row.key]
+    del tables.rows[row.key], tables.keys[row.record.owner, row.record.id]
     vectors = _drop(tables.vectors, [place for place in tables.vectors if place[0] == row.key])
     jobs = _drop(tables.jobs, [number for number, w in tables.jobs.items() if w.job.key == row.key])
     return {"records": 1, "vectors": vectors, "jobs": jobs}

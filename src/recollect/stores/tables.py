@@ -98,6 +98,7 @@ class Waiting:
 @dataclass(slots=True, kw_only=True)
 class Tables:
     rows: dict[int, Row] = field(default_factory=dict)
+    keys: dict[tuple[str, str], int] = field(default_factory=dict)  # by owner, id
     vectors: dict[tuple[int, str, str], np.ndarray] = field(default_factory=dict)  # by key, space, view
     jobs: dict[int, Waiting] = field(default_factory=dict)
     settings: dict[str, dict[str, object]] = field(default_factory=dict)
@@ -105,9 +106,8 @@ class Tables:
     last_job: int = 0
 
     def copy(self) -> Tables:
-        return replace(
-            self, rows=dict(self.rows), vectors=dict(self.vectors), jobs=dict(self.jobs), settings=dict(self.settings)
-        )  # fmt: skip
+        tables = {name: dict(getattr(self, name)) for name in ("rows", "keys", "vectors", "jobs", "settings")}
+        return replace(self, **tables)
 
     def shelf(self, owner: str) -> list[Row]:
         """All records of one owner, whether a query may see them or not."""
@@ -121,7 +121,7 @@ class Tables:
         return [row for shelf in self.shelves(where) for row in shelf if visible(row.record, where)]
 
     def find(self, owner: str, record_id: str) -> Row | None:
-        return next((row for row in self.shelf(owner) if row.record.id == record_id), None)
+        return self.rows.get(self.keys.get((owner, record_id), 0))
 
     def dimension(self, space: str) -> int | None:
         return next((len(vector) for (_, of, _), vector in self.vectors.items() if of == space), None)

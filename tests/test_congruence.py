@@ -1,0 +1,273 @@
+"""Random operations on the oracle and on each other store: the same receipts, errors, answers, order and scores.
+
+The worlds are tiny on purpose: few words, few moments and few vectors, so that ties are the rule. A file is opened twice and
+every step takes one of the two handles, so that what one wrote the other must see. About 20 seconds.
+"""
+
+from __future__ import annotations
+
+import random
+import tempfile
+from contextlib import ExitStack, contextmanager
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from recollect import stores
+from recollect.errors import RecollectError
+from recollect.ports import Add, Amend, Forget
+from recollect.query import Where
+from recollect.records import Record, micros, moment
+from recollect.stores.inmemory import InMemoryStore
+
+pytestmark = pytest.mark.skipif(not hasattr(stores, "open_store"), reason="recollect.stores.open_store is not there yet")
+
+BACKENDS = {"sqlite": "sqlite:///{folder}/memory.db"}
+NOW = micros("2026-03-10T00:00Z")
+DAY = 86_400_000_000
+MOMENTS = [moment(NOW + days * DAY) for days in (0, -1, -2, 1)]
+OWNERS = ("acme/alice", "acme", "acme/bob")
+IDS = ("m5", "m1", "m9", "M3", "m10", "é")
+PLACES = (("toy", "full"), ("toy", "user"), ("other", "full"))
+VECTORS = {"toy": ((1, 0, 0), (0, 1, 0), (0.6, 0.8, 0), (0.6, 0, 0.8), (-1, 0, 0)), "other": ((1, 0), (0, 1))}
+
+words = st.sampled_from(["goa", "beach", "Goas", "the", "running", "café", "東京", "京都", "3.14", "hotels"])
+sentences = st.sampled_from(["los niños de la playa que están con la goa", "Пляжи и отели", "to be or not to be", "goa " * 300])
+texts = st.one_of(st.lists(words, min_size=1, max_size=5).map(" ".join), sentences)
+moments = st.sampled_from(MOMENTS)
+maybe_moments = st.one_of(st.none(), moments)
+sessions = st.sampled_from([None, "s1", "s2"])
+kinds = st.sampled_from(["semantic", "identity", "fact"])
+roles = st.sampled_from(["note", "turn"])
+
+changeable = {
+    "kind": kinds, "role": roles, "session": sessions, "project": sessions, "agent": sessions, "source": sessions,
+    "turn": st.sampled_from([None, 0, 1, 2]), "at": maybe_moments, "recorded_at": moments, "valid_from": maybe_moments,
+    "valid_to": maybe_moments, "superseded_by": st.sampled_from([None, "m1"]), "superseded_at": maybe_moments,
+    "quality": st.sampled_from([0.5, 0.65, 1.0]), "reinforced": st.integers(0, 3), "speaker": st.sampled_from([None, "Priya"]),
+    "tags": st.sampled_from([(), ("beach",), ("goa", "family")]), "views": st.dictionaries(st.just("user"), words),
+    "metadata": st.sampled_from([{}, {"x": 1}]),
+}  # fmt: skip
+places = st.lists(st.sampled_from(PLACES), max_size=2, unique=True)
+adds = st.tuples(
+    st.just("add"),
+    st.sampled_from(IDS),
+    texts,
+    st.fixed_dictionaries({}, optional={**changeable, "owner": st.sampled_from(OWNERS)}),
+    st.dictionaries(st.sampled_from(PLACES), st.integers(0, 4), max_size=2),
+    places,
+)
+amends = st.tuples(
+    st.just("amend"), st.sampled_from(IDS), st.fixed_dictionaries({}, optional={**changeable, "text": texts}), places
+)
+forgets = st.tuples(st.just("forget"), st.sampled_from(IDS))
+writes = st.tuples(
+    st.just("write"), st.sampled_from(OWNERS), st.lists(st.one_of(adds, adds, adds, amends, forgets), min_size=1, max_size=4)
+)
+works = st.tuples(
+    st.just("work"), st.sampled_from((None, *OWNERS)), st.sampled_from(["toy", "other"]), st.integers(1, 3),
+    st.sampled_from([0, 1, 2]), st.sampled_from(["settle", "postpone", "leave"]),
+)  # fmt: skip
+some = st.sampled_from
+wheres = st.fixed_dictionaries(
+    {"owner": st.sampled_from(OWNERS)},
+    optional={
+        "tenant": some([None, "acme"]), "agent": sessions, "projects": some([(), ("s1",)]), "roles": some([(), ("turn",)]),
+        "sessions": some([(), ("s1", "s2"), ("x",)]), "kinds": some([(), ("identity",), ("semantic", "fact")]),
+        "since": some([None, NOW - DAY]), "exclude": some([frozenset(), frozenset({"m1", "m5"})]),
+        "now": some([NOW, NOW + DAY, NOW - DAY]), "as_of": some([None, NOW, NOW - DAY]),
+    },
+)  # fmt: skip
+limits = st.sampled_from([50, 1, 2, 3, 0])
+asks = st.tuples(
+    st.just("ask"),
+    wheres,
+    st.one_of(
+        st.tuples(st.just("words"), texts, limits, some(["any", "all", "relax"])),
+        st.tuples(st.just("tokens"), texts, limits, some([0.33, 0.5, 1.0]), some([None, (2, 0.4)])),
+        st.tuples(st.just("substring"), some(["goa", "GOA  ", "oa b", "京", "É", ""]), limits),
+        st.tuples(st.just("nearest"), some(PLACES), st.integers(0, 4), limits, some([None, 0.6, 0.5, 1.0])),
+        st.tuples(st.just("select"), some(["newest", "oldest", "turns"]), limits, some([None, 0, 1])),
+        st.tuples(st.just("resolve"), st.lists(some(IDS), max_size=3)),
+    ),
+)
+step = st.one_of(writes, writes, writes, asks, asks, works, st.just(("reopen",)))
+steps = st.lists(st.tuples(st.integers(0, 1), step), min_size=1, max_size=14)
+
+
+@pytest.mark.parametrize("name", BACKENDS)
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@given(steps=steps)
+def test_random_operations_agree(name, steps):
+    oracle = InMemoryStore()
+    with handles(name) as pair:
+        for number, (handle, step) in enumerate(steps):
+            if step[0] == "reopen":
+                pair.reopen(handle)
+                continue
+            assert outcome(pair[handle], step) == outcome(oracle, step), (number, step)
+        for handle, step in battery():
+            assert outcome(pair[handle], step) == outcome(oracle, step), step
+
+
+@pytest.mark.parametrize("name", BACKENDS)
+def test_a_larger_shelf_agrees(name):
+    """Enough records for runs of postings to merge and blocks of vectors to grow; some amended, some forgotten."""
+    pick = random.Random(7)
+    oracle = InMemoryStore()
+    with handles(name) as pair:
+        for start in range(0, 2400, 600):
+            names = range(start, start + 600)
+            odd = [f"m{number}" for number in names if number % 29 == 0]
+            edits = [("amend", f"m{number}", {"text": sentence(pick), "quality": 0.9}, []) for number in range(1, start, 29)]
+            for changes in ([many(pick, number) for number in names], edits, [("forget", name) for name in odd]):
+                handle = pick.randrange(2)
+                assert outcome(pair[handle], ("write", OWNERS[0], changes)) == outcome(oracle, ("write", OWNERS[0], changes))
+            for step in questions(pick, 6):
+                handle = pick.randrange(2)
+                assert outcome(pair[handle], step) == outcome(oracle, step), step
+
+
+def many(pick: random.Random, number: int) -> tuple:
+    fields = {"at": moment(NOW - pick.randrange(40) * DAY), "kind": pick.choice(["semantic", "fact"])}
+    return ("add", f"m{number}", sentence(pick), fields, {("wide", "full"): number}, [])
+
+
+def sentence(pick: random.Random) -> str:
+    return " ".join(f"w{min(int(pick.paretovariate(0.6)), 900)}" for _ in range(pick.randrange(3, 15)))
+
+
+def questions(pick: random.Random, count: int):
+    for number in range(count):
+        where = {"owner": OWNERS[0], **pick.choice([{}, {"kinds": ("fact",)}, {"since": NOW - 9 * DAY}])}
+        yield "ask", where, ("words", sentence(pick), pick.choice([5, 50, 5000]), pick.choice(["any", "relax"]))
+        yield "ask", where, ("nearest", ("wide", "full"), number, pick.choice([10, 50]), pick.choice([None, 0.2]))
+        yield "ask", where, ("tokens", sentence(pick), 20, 0.33, (2, 0.4))
+
+
+def battery():
+    """Everything there is to ask, of every owner, when all is done."""
+    wheres = [{"owner": owner} for owner in OWNERS] + [{"owner": OWNERS[0], "tenant": "acme", "as_of": NOW}]
+    for number, where in enumerate(wheres):
+        handle = number % 2
+        for words, match in (("goa beach", "any"), ("goa the", "all"), ("東京 hotel running café", "relax"), ("playas", "relax")):
+            yield handle, ("ask", where, ("words", words, 50, match))
+        yield handle, ("ask", where, ("tokens", "Goa beach 京", 50, 0.33, (2, 0.4)))
+        yield handle, ("ask", where, ("substring", "oa", 50))
+        for place in PLACES:
+            yield handle, ("ask", where, ("nearest", place, 0, 50, None))
+            yield handle, ("coverage", where["owner"], place)
+        for order in ("newest", "oldest", "turns"):
+            yield handle, ("ask", where, ("select", order, 50, 0))
+        yield handle, ("contents", where)
+        yield handle, ("status", where["owner"])
+
+
+# Doing one step on one store ------------------------------------------------------------------------------------------
+
+
+class Handles(list):
+    """Two openings of one store."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(stores.open_store(url) for _ in range(2))
+        self.url = url
+
+    def reopen(self, number: int) -> None:
+        self[number].close()
+        self[number] = stores.open_store(self.url)
+
+
+@contextmanager
+def handles(name: str):
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as closing:
+        pair = Handles(BACKENDS[name].format(folder=folder))
+        closing.callback(lambda: [store.close() for store in pair])
+        yield pair
+
+
+def outcome(store, step: tuple):
+    """What the step gives on this store, in words that do not depend on its keys; or which error."""
+    try:
+        return DO[step[0]](store, *step[1:])
+    except RecollectError as error:
+        return type(error).__name__
+
+
+def write(store, owner: str, changes: list[tuple]):
+    receipt = store.write(owner, [change_of(owner, *change) for change in changes])
+    removed = [receipt.removed.get(table, 0) for table in ("records", "vectors", "jobs")]
+    return receipt.added, receipt.amended, receipt.unchanged, removed
+
+
+def change_of(owner: str, verb: str, name: str, *rest):
+    if verb == "forget":
+        return Forget(id=name)
+    if verb == "amend":
+        return Amend(id=name, fields=rest[0], pending=rest[1])
+    text, fields, numbers, pending = rest
+    record = Record(**{"id": name, "owner": owner, "text": text, "recorded_at": MOMENTS[0], **fields})
+    vectors = {place: vector(place[0], number) for place, number in numbers.items()}
+    return Add(record=record, vectors=vectors or None, pending=pending)
+
+
+def vector(space: str, number: int) -> np.ndarray:
+    if space == "wide":
+        numbers = np.random.default_rng(number).standard_normal(64)
+        return (numbers / np.linalg.norm(numbers)).astype(np.float32)
+    return np.array(VECTORS[space][number % len(VECTORS[space])], np.float32)
+
+
+def ask(store, where: dict, question: tuple):
+    where = Where(**{"now": NOW, **where})
+    verb, *rest = question
+    if verb == "select":
+        order, limit, after = rest
+        keys = store.select(where, order=order, limit=50)
+        last = keys[after] if after is not None and after < len(keys) else None
+        return names(store, keys), names(store, store.select(where, order=order, limit=limit, after=last))
+    if verb == "resolve":
+        return {name: names(store, [key]) for name, key in store.resolve(where, rest[0]).items()}
+    if verb == "nearest":
+        (space, view), number, limit, threshold = rest
+        found = store.vector.nearest(where, space, view, vector(space, number), limit, threshold)
+    else:
+        found = getattr(store.lexical, verb)(where, *rest)
+    return names(store, found.keys), list(found.scores), found.relaxed
+
+
+def work(store, owner: str | None, space: str, limit: int, when: int, then: str):
+    jobs = store.outbox.claim(owner, space, limit, NOW + when, 2)
+    if then == "settle":
+        done = store.outbox.settle(space, [(job, vector(space, len(job.text))) for job in jobs])
+    else:
+        done = store.outbox.postpone(jobs, NOW + 1, "down") if then == "postpone" else None
+    told = [(names(store, [job.key]), job.view, job.text) for job in jobs]
+    return told, done, store.outbox.waiting(owner), store.outbox.waiting(None, space)
+
+
+def contents(store, where: dict):
+    """The records themselves, their facts, their vectors."""
+    keys = store.select(Where(**{"now": NOW, **where}), order="newest", limit=50)
+    records = store.records(keys)
+    vectors = [{keys.index(key): v.tolist() for key, v in store.vector.vectors(*place, keys).items()} for place in PLACES]
+    known = {text: v.tolist() for text, v in store.outbox.known("toy", [record.text for record in records]).items()}
+    return records, store.facts(keys), vectors, sorted(known)
+
+
+def status(store, owner: str):
+    found = store.status(owner)
+    return [found[name] for name in ("records", "by_kind", "waiting")], sorted(map(str, found["vectors"]))
+
+
+def coverage(store, owner: str, place: tuple[str, str]):
+    return tuple(store.vector.coverage(Where(owner=owner, now=NOW), *place))
+
+
+def names(store, keys) -> list[tuple[str, str]]:
+    return [(record.owner, record.id) for record in store.records(keys)]
+
+
+DO = {"write": write, "ask": ask, "work": work, "contents": contents, "status": status, "coverage": coverage}
