@@ -32,7 +32,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from .conformance import conformance
-from .records import EMPTY, micros, moment
+from .records import micros, moment
 
 __all__ = ["Ask", "FixedClock", "Line", "Played", "Remember", "World", "conformance", "parse_world", "play", "read_world"]
 
@@ -60,7 +60,7 @@ class Remember:
     """A remembered line; `fields` are the arguments of `Memory.remember` that the world names."""
 
     text: str
-    fields: Mapping[str, object] = EMPTY
+    fields: Mapping[str, object] = field(default_factory=dict)
     views: dict[str, str] = field(default_factory=dict)
     vectors: dict[str, list[float]] = field(default_factory=dict)
 
@@ -89,7 +89,7 @@ class Ask:
     """A question, the arguments of `Memory.recall` that the world names, and what must come back."""
 
     text: str
-    fields: Mapping[str, object] = EMPTY
+    fields: Mapping[str, object] = field(default_factory=dict)
     vectors: dict[str, list[float]] = field(default_factory=dict)
     expected: tuple[Line, ...] = ()
     path: str | None = None
