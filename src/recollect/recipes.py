@@ -91,7 +91,7 @@ class PoolShape:
 
 _KIND = Choice(KINDS, "kinds of record")
 _ROUTE_POOL, _FUSED_POOL, _MMR_POOL = Pool(times=10, least=50), Pool(times=4, least=50), Pool(least=20)
-_NAMES = Name(r"[A-Za-z_][A-Za-z0-9_-]{0,39}(\([A-Za-z0-9_-]{1,39}\))?", "a name such as lexical, vec_full or vector(semantic)")
+_NAMES = Name(r"(?ai)[a-z_][\w-]{0,39}(\([\w-]{1,40}\))?", "a short name such as lexical, vec_full or vector(semantic)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,7 +117,7 @@ class RouteSpec:
     def __post_init__(self) -> None:
         if not self.name:
             object.__setattr__(self, "name", f"vector({self.view})" if self.kind == "vector" else str(self.kind))
-        settle_all(self, f" of route {self.name}")
+        settle_all(self, f" of route {self.name!s:.60}")
         for name, kinds in _BELONGS.items():
             if self.kind not in kinds and getattr(self, name) != DEFAULTS[RouteSpec][name]:
                 raise InvalidRecipe(
@@ -160,7 +160,7 @@ class RoutesShape:
 class Recipe:
     """How to recall: every number the read path needs, in the order it is needed."""
 
-    name: str = entry(Name(r"[A-Za-z_][A-Za-z0-9_-]{0,39}", "a name such as mine"), "recipe", "a preset's name, or your own")
+    name: str = entry(Name(r"(?ai)[a-z_][\w-]{0,39}", "a short name such as mine"), "recipe", "a preset's name, or your own")
     routes: tuple[RouteSpec, ...] = entry(RoutesShape(), dataclasses.MISSING, "the ways to find candidates")
     limit: int = entry(Whole(1, 1000), 10, "how many hits, when the question doesn't say")
     kinds: tuple[str, ...] = entry(Several(_KIND), (), "the kinds of record searched; empty: all")
@@ -358,6 +358,8 @@ def as_route(value: RouteSpec | str | Mapping[str, Any]) -> RouteSpec:
     if not isinstance(value, Mapping):
         return read_route(value)
     known(RouteSpec, value, "route")
+    if "kind" not in value:
+        raise InvalidRecipe("A route needs a kind.", hint=f"There are {', '.join(ROUTE_KINDS)}.")
     return RouteSpec(**value)
 
 
