@@ -244,7 +244,7 @@ def work(store, owner: str | None, space: str, limit: int, when: int, then: str)
         done = store.outbox.settle(space, [(job, vector(space, len(job.text))) for job in jobs])
     else:
         done = store.outbox.postpone(jobs, NOW + 1, "down") if then == "postpone" else None
-    told = [(names(store, [job.key]), job.view, job.text) for job in jobs]
+    told = [(names(store, [job.key]), job.view, job.text, job.attempts) for job in jobs]
     return told, done, store.outbox.waiting(owner), store.outbox.waiting(None, space)
 
 
@@ -259,7 +259,9 @@ def contents(store, where: dict):
 
 def status(store, owner: str):
     found = store.status(owner)
-    return [found[name] for name in ("records", "by_kind", "waiting")], sorted(map(str, found["vectors"]))
+    return [found[name] for name in ("records", "by_kind", "waiting")], sorted(
+        str(lane) for lane in found["vectors"] if lane["count"]
+    )
 
 
 def coverage(store, owner: str, place: tuple[str, str]):

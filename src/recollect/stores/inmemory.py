@@ -54,19 +54,18 @@ class InMemoryStore:
         return {row.record.id: row.key for row in sorted(rows, key=lambda row: row.record.owner == where.owner)}
 
     def select(self, where: Where, *, order: str, limit: int, after: int | None = None) -> list[int]:
-        """Keys in `newest`, `oldest` or `turns` order, those behind `after` only; behind a key that has gone is nothing."""
+        """Keys in `newest`, `oldest` or `turns` order, those behind `after` only; it must be among them still."""
         if order not in _ORDERS:
             raise InvalidQuery(f"order={order!r:.40} is unknown.", hint="Use newest, oldest or turns.")
-        tables = self._box.read()
 
         def place(row: Row) -> tuple:
             return (*_ORDERS[order](row.record), row.record.id, row.record.owner != where.owner)
 
-        rows = sorted(tables.seen(where), key=place)
-        if after is not None:
-            last = tables.rows.get(after)
-            rows = [row for row in rows if last and place(row) > place(last)]
-        return [row.key for row in rows[: max(0, limit)]]
+        keys = [row.key for row in sorted(self._box.read().seen(where), key=place)]
+        if after is not None and after not in keys:
+            raise UnknownRecord("The record to go on after has gone.", hint="Start from the beginning.")
+        start = 0 if after is None else keys.index(after) + 1
+        return keys[start : start + max(0, limit)]
 
     def facts(self, keys: Sequence[int]) -> list[Facts]:
         """In the order of the keys; a key that has gone meanwhile is left out."""
@@ -173,13 +172,14 @@ def _drop(table: dict, keys: list) -> int:
 
 
 def _queue(tables: Tables, row: Row, places: Iterable[tuple[str, str]]) -> None:
-    """A job for each (space, view) that has a text and no job yet."""
-    waiting = {(w.space, w.job.view) for w in tables.jobs.values() if w.job.key == row.key}
+    """A job for each (space, view) that has a text; one that waits already keeps its number and starts afresh."""
+    waiting = {(w.space, w.job.view): number for number, w in tables.jobs.items() if w.job.key == row.key}
     for space, view in dict.fromkeys(places):
         text = row.record.view(view)
-        if text and (space, view) not in waiting:
-            tables.last_job += 1
-            tables.jobs[tables.last_job] = Waiting(job=Job(tables.last_job, row.key, view, text, 0), space=space)
+        if text:
+            number = waiting.get((space, view), tables.last_job + 1)
+            tables.last_job = max(tables.last_job, number)
+            tables.jobs[number] = Waiting(job=Job(number, row.key, view, text, 0), space=space)
 
 
 def _put_vector(tables: Tables, row: Row, space: str, view: str, vector: np.ndarray) -> None:
@@ -201,12 +201,12 @@ class _Outbox:
         self._box = box
 
     def claim(self, owner: str | None, space: str, limit: int, now: int, lease: int) -> list[Job]:
-        """Due jobs in the order they were queued; until the lease ends nobody else gets them."""
+        """Due jobs in the order they were queued, with which attempt this is; until the lease ends nobody else gets them."""
         with self._box.change() as tables:
             due = [n for n, w in sorted(tables.jobs.items()) if w.space == space and w.due <= now and _of(tables, w, owner)]
-            for number in due[: max(0, limit)]:
-                tables.jobs[number] = replace(tables.jobs[number], due=now + lease)
-            return [tables.jobs[number].job for number in due[: max(0, limit)]]
+            jobs = [_one_more_attempt(tables.jobs[number].job) for number in due[: max(0, limit)]]
+            tables.jobs |= {job.number: replace(tables.jobs[job.number], job=job, due=now + lease) for job in jobs}
+        return jobs
 
     def settle(self, space: str, done: Sequence[tuple[Job, np.ndarray]]) -> int:
         """Store the vectors of jobs that still wait (a changed or forgotten text has none) and drop the jobs."""
@@ -221,11 +221,10 @@ class _Outbox:
         return stored
 
     def postpone(self, jobs: Sequence[Job], due: int, error: str) -> None:
-        """Put jobs back, not before `due`, with one attempt more on their account."""
+        """Put jobs back, not before `due`; those that are done or gone stay so."""
         with self._box.change() as tables:
-            for waiting in [tables.jobs[job.number] for job in jobs if job.number in tables.jobs]:
-                job = waiting.job._replace(attempts=waiting.job.attempts + 1)
-                tables.jobs[job.number] = replace(waiting, job=job, due=due, error=error)
+            for number in [job.number for job in jobs if job.number in tables.jobs]:
+                tables.jobs[number] = replace(tables.jobs[number], due=due, error=error)
 
     def waiting(self, owner: str | None, space: str | None = None) -> int:
         """How many jobs are not done, leased ones included."""
@@ -237,6 +236,10 @@ class _Outbox:
         tables = self._box.read()
         held = {tables.rows[key].record.view(view): vector for (key, of, view), vector in tables.vectors.items() if of == space}
         return {text: held[text].copy() for text in texts if text in held}
+
+
+def _one_more_attempt(job: Job) -> Job:
+    return job._replace(attempts=job.attempts + 1)
 
 
 def _of(tables: Tables, waiting: Waiting, owner: str | None) -> bool:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _MOST = 255  # a term counts at most this often, so that a store may keep counts in bytes
 
 
-def _found(where: Where, scored: Iterable[tuple[float, Row]], limit: int, relaxed: bool = False) -> Found:
+def _found(where: Where, scored: Iterable[tuple[float, Row]], limit: int) -> Found:
     """Best first; equal scores newest first, then by id, then the owner's own before the tenant's."""
 
     def place(item: tuple[float, Row]) -> tuple:
@@ -32,7 +32,7 @@ def _found(where: Where, scored: Iterable[tuple[float, Row]], limit: int, relaxe
         return -score, -when(row.record), row.record.id, row.record.owner != where.owner
 
     best = sorted(scored, key=place)[: max(0, limit)]
-    return Found([row.key for _, row in best], [score for score, _ in best], relaxed)
+    return Found([row.key for _, row in best], [score for score, _ in best])
 
 
 class Lexical:
@@ -44,9 +44,11 @@ class Lexical:
         if match not in ("any", "all", "relax"):
             raise InvalidQuery(f"match={match!r:.40} is unknown.", hint="Use any, all or relax.")
         tables = self._box.read()
-        scored = _words(tables, where, text, every=match != "any")
-        relaxed = match == "relax" and not scored
-        return _found(where, _words(tables, where, text, every=False) if relaxed else scored, limit, relaxed)
+        found = _found(where, _words(tables, where, text, every=match != "any"), limit)
+        if match == "relax" and not found.keys:
+            found = _found(where, _words(tables, where, text, every=False), limit)
+            return found._replace(relaxed=bool(found.keys))
+        return found
 
     def tokens(self, where: Where, text: str, limit: int, share: float, second: tuple[int, float] | None) -> Found:
         """Share of the query's meaningful tokens that the text holds, or `second`: at least so many, covering so much of it."""
@@ -66,9 +68,9 @@ class Lexical:
 
 
 def _covers(both: set[str], text: str, least: int, share: float) -> bool:
-    """Whether at least so many tokens are shared and cover at least this share of what is meaningful in the text."""
+    """Whether at least so many tokens are shared, and are this share of the text's meaningful ones."""
     meaningful = set(tokens.meaningful(tokens.characters(text)))
-    return len(both) >= least and bool(meaningful) and len(both & meaningful) / len(meaningful) >= share
+    return len(both) >= least and len(both) / max(1, len(meaningful)) >= share
 
 
 def _words(tables: Tables, where: Where, text: str, *, every: bool) -> list[tuple[float, Row]]:
