@@ -42,13 +42,8 @@ _MEMO = 200_000  # entries a memo may hold before it starts anew: some 20 MB
 _LONGEST = 64  # characters of a word that count: beyond it are encoded blobs, not words
 _SAMPLE = 600  # characters that decide a language
 
-_HOME = {
-    "latin": "en", "cyrillic": "ru", "greek": "el", "arabic": "ar", "devanagari": "hi", "armenian": "hy", "tamil": "ta",
-}  # fmt: skip
-_SCRIPT_OF_LANGUAGE = {
-    "ru": "cyrillic", "el": "greek", "ar": "arabic", "hi": "devanagari", "ne": "devanagari", "hy": "armenian", "ta": "tamil",
-    "yi": "hebrew",
-}  # fmt: skip
+_HOME = {"latin": "en", "cyrillic": "ru", "greek": "el", "arabic": "ar", "devanagari": "hi", "armenian": "hy", "tamil": "ta"}
+_SCRIPT_OF_LANGUAGE = {language: script for script, language in _HOME.items()} | {"ne": "devanagari", "yi": "hebrew"}
 _SCRIPTS = {
     "LATIN": "latin", "CYRILLIC": "cyrillic", "CJK": "han", "HIRAGANA": "kana", "KATAKANA": "kana",
     "KATAKANA-HIRAGANA": "kana", "HANGUL": "hangul", "THAI": "thai", "ARABIC": "arabic", "GREEK": "greek", "HEBREW": "hebrew",
@@ -68,28 +63,31 @@ _UNSPACED = (
 )
 _MARK_BLOCKS = ((0x300, 0x2100), (0x2C00, 0x3100), (0xA600, 0xAC00), (0xFB00, 0xFE30), (0x10A00, 0x12000), (0x1E000, 0x1EA00))
 
-_SPACED = "".join(chr(c).lower() if chr(c).isalnum() else " " for c in range(128))
+_SPACED = "".join(chr(c) if chr(c).isalnum() else " " for c in range(128))
 # 's, 'm, 'd, 're, 've, 'll say nothing; n't is one word with what it negates; every other apostrophe parts two words.
 _CLITIC = re.compile(r"(?<=\w)'(?:(?:s|m|d|re|ve|ll)(?!\w)|(?=t(?!\w))|(?<=[\u0400-\u04ff]')(?=[\u0400-\u04ff]))")
-_APOSTROPHES = re.compile("[\u2018\u2019\u02bc\u055a]")
+_TYPOGRAPHY = re.compile("[\u2010-\u2017\u201a-\u2027\u2030-\u205e]+")  # dashes, quotes, bullets: often all that is not ASCII
 _NUMBER = re.compile(r"[0-9][.,][0-9]")
 _THOUSANDS = re.compile(r"(?<![0-9.,])([0-9]{1,3}(?:,[0-9]{3})+)(?![0-9,])")
 _VERSION = re.compile(r"\bv(?=[0-9]+\.[0-9])")
 # Invisible inside words (soft hyphen, joiners, direction marks, variation selectors, tags) and trade marks ("™" is "TM" in NFKC).
-_IGNORED = re.compile(
-    "[\u00ad\u034f\u061c\u180b-\u180f\u200d-\u200f\u202a-\u202e\u2060-\u206f\u2120\u2122\ufe00-\ufe0f\ufeff\U000e0000-\U000e0fff]"
-    "|(?<![\u0600-\u06ff])\u200c"
-)
+_UNSEEN = "\u00ad\u034f\u061c\u180b-\u180f\u200c-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\U000e0000-\U000e0fff"
+_IGNORED = re.compile(f"[{_UNSEEN}\u2120\u2122]")
+_PERSIAN_GAP = re.compile("(?<=[\u0600-\u06ff])\u200c")  # there the non-joiner parts what others part with a blank
 _ACCENTS = re.compile("[\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670]+")
 _STROKES = str.maketrans({"ł": "l", "ø": "o", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ħ": "h"})
+_WORD = re.compile(r"[^\W_]+")
+_NUMERIC = r"[0-9]+(?:\.[0-9]+)+|[a-z](?:\+\+|#)(?!\w)"  # 3.11, c++, c#
+_NUMERIC_WORD = re.compile(_NUMERIC + r"|[^\W_]+")
+# Beyond these come marks, unspaced scripts and CJK, for which `_WORD` is not enough. (A negated class compiles ten times faster.)
+_SIMPLE = "\0-\u02ff\u0370-\u0482\u048a-\u058f\u1e00-\u20cf\u2100-\u2bff\ufe00-\ufe1f\ufe30-\uffff\U0001f000-\U0001fbff"
+_COMPLEX = re.compile(f"[^{_SIMPLE}]")
 _FOREIGN = re.compile("[^\0-\u024f\u1e00-\u1eff\u2000-\u2bff]")
 _OPENCOUCH_WORD = re.compile(r"\b\w+\b")
 _OPENCOUCH_CJK = (
     "\u2e80-\u9fff\uf900-\ufaff\uac00-\ud7af\u3040-\u30ff\u3100-\u312f\U00020000-\U0002a6df\U0002a700-\U0002b73f"
     "\U0002b740-\U0002b81f\U0002b820-\U0002ceaf\U0002ceb0-\U0002ebef\U00030000-\U0003134f\U00031350-\U000323af"
 )
-_OPENCOUCH_PART = re.compile(f"[{_OPENCOUCH_CJK}]|[^{_OPENCOUCH_CJK}]+")
-_OPENCOUCH_IDEOGRAPH = re.compile(f"[{_OPENCOUCH_CJK}]")
 
 _local = threading.local()
 
@@ -103,9 +101,11 @@ class _Memo(dict):
         self.make = make
 
     def __missing__(self, key: str) -> object:
-        if len(self) >= _MEMO:
-            self.clear()
-        value = self[key] = self.make(key)
+        value = self.make(key)
+        if len(key) <= _LONGEST:
+            if len(self) >= _MEMO:
+                self.clear()
+            self[key] = value
         return value
 
 
@@ -126,23 +126,28 @@ def words(text: str) -> list[str]:
 
 def _split(text: str) -> tuple[list[str], bool]:
     """The words, and whether one of them is more than one term."""
-    if not text.isascii():
-        text = _unified(text)
+    text = text.lower() if text.isascii() else _unified(text)
     if "'" in text:
-        text = _CLITIC.sub("", text.lower())
-    if not text.isascii():
-        pattern, grams = _patterns()[:2]
-        text = _numbers(text) if _NUMBER.search(text) else text
+        text = _CLITIC.sub("", text)
+    numeric = "+" in text or "#" in text or _NUMBER.search(text)
+    if numeric:
+        text = _numbers(text)
+    if not text.isascii() and _COMPLEX.search(text):
+        pattern, grams, _ = _patterns()
         return pattern.findall(text), grams.search(text) is not None
-    if "+" in text or "#" in text or _NUMBER.search(text):
-        return _patterns()[0].findall(_numbers(text.lower())), True
-    return text.translate(_SPACED).split(), False
+    if numeric:
+        return _NUMERIC_WORD.findall(text), True
+    return (text.translate(_SPACED).split() if text.isascii() else _WORD.findall(text)), False
 
 
 def _unified(text: str) -> str:
     """Folded, with one apostrophe, without what can't be seen."""
-    text = fold(_IGNORED.sub("", text))
-    return _APOSTROPHES.sub("'", text).replace("i\u0307", "i")  # Turkish İ folds to i and a dot
+    text = _TYPOGRAPHY.sub(" ", text.replace("\u2019", "'").replace("\u2018", "'"))
+    if text.isascii():
+        return text.lower()
+    if _IGNORED.search(text):
+        text = _IGNORED.sub("", _PERSIAN_GAP.sub(" ", text))
+    return fold(text).replace("\u02bc", "'").replace("i\u0307", "i")  # Turkish İ folds to i and a dot
 
 
 def _numbers(text: str) -> str:
@@ -155,7 +160,7 @@ def _patterns() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
     """What is a word, what a word of several terms, and a cluster of an unspaced script. Made on first need: a few ms."""
     marks = _marks()
     letter = rf"[^\W_{_CJK}{_UNSPACED}]"
-    word = rf"[0-9]+(?:\.[0-9]+)+|[a-z](?:\+\+|#)(?!\w)|[{_CJK}]+|[{_UNSPACED}]+|{letter}+(?:[{marks}]+{letter}*)*"
+    word = rf"{_NUMERIC}|[{_CJK}]+|[{_UNSPACED}]+|{letter}+(?:[{marks}]+{letter}*)*"
     # A vowel written before its consonant, the consonant, what is stacked on it (Khmer and Myanmar subscripts too), the vowel
     # after it: a piece no word begins or ends inside of.
     cluster = f"[\u0e40-\u0e44\u0ec0-\u0ec4]?.(?:[\u1039\u17d2].|[{marks}\u0e30\u0e32\u0e33\u0e45\u0eb0\u0eb2\u0eb3\u0ebd])*"
@@ -164,9 +169,9 @@ def _patterns() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
 
 def _marks() -> str:
     """The combining marks as the inside of a character class; `\\w` has none, and Indic vowel signs are marks."""
-    found = [c for start, end in _MARK_BLOCKS for c in range(start, end) if unicodedata.category(chr(c))[0] == "M"]
-    starts = [c for c in found if c - 1 not in (kept := set(found))] if found else []
-    ends = [c for c in found if c + 1 not in kept]
+    found = {c for start, end in _MARK_BLOCKS for c in range(start, end) if unicodedata.category(chr(c))[0] == "M"}
+    starts = sorted(c for c in found if c - 1 not in found)
+    ends = sorted(c for c in found if c + 1 not in found)
     return "".join(f"{chr(a)}-{chr(b)}" for a, b in zip(starts, ends, strict=True))
 
 
@@ -254,6 +259,14 @@ def _plain(term: str) -> str:
     return bare.translate(_STROKES) or term
 
 
+@cache
+def tokens_version() -> str:
+    """What the terms of an index depend on: our rules and the stemmers' release (Dutch and others changed in Snowball 3)."""
+    from Stemmer import version
+
+    return f"{TOKENS_VERSION}/{version()}"
+
+
 # --- the blob of a record ------------------------------------------------------------------------------------------
 
 
@@ -279,7 +292,8 @@ def pack(terms: list[str]) -> tuple[bytes, int]:
     if len(distinct) == len(hashes):
         return packed.tobytes() + b"\x01" * len(distinct), len(hashes)
     counts = Counter(hashes)
-    return packed.tobytes() + bytes([min(counts[name], 255) for name in distinct]), len(hashes)
+    frequencies = [counts[name] for name in distinct]
+    return packed.tobytes() + bytes([min(often, 255) for often in frequencies] if len(hashes) > 255 else frequencies), len(hashes)
 
 
 def unpack(blob: bytes) -> tuple[list[int], list[int]]:
@@ -309,7 +323,7 @@ def language_of(text: str, default: str = "en") -> str:
 def _latin_language(text: str, default: str) -> str:
     languages, votes = latin_votes()
     if text.isascii():
-        found = text.translate(_SPACED).split()
+        found = text.lower().translate(_SPACED).split()
     else:
         found = text.replace(",", " ").replace(".", " ").replace("?", " ").replace("'", " ").split()
     total = sum(filter(None, map(votes.get, found)))
@@ -324,8 +338,9 @@ def _latin_language(text: str, default: str) -> str:
 
 
 def _main_script(text: str) -> str:
-    """The script with the most distinct letters: a quotation in another one does not count for much."""
+    """The script with the most distinct letters. Latin ones count half: they turn up as names in every other script."""
     counts = Counter(filter(None, map(_letter_script, set(text))))
+    counts["latin"] //= 2
     return max(counts, key=lambda script: (counts[script], script), default="latin")
 
 
@@ -355,14 +370,21 @@ def characters(text: str) -> list[str]:
     found = _OPENCOUCH_WORD.findall(text)
     if text.isascii():
         return found
-    return [part for word in found for part in _OPENCOUCH_PART.findall(word)]
+    part = _opencouch_part()
+    return [match[0] for word in found for match in part.finditer(word)]
+
+
+@cache
+def _opencouch_part() -> re.Pattern[str]:
+    return re.compile(f"([{_OPENCOUCH_CJK}])|[^{_OPENCOUCH_CJK}]+")
 
 
 def meaningful(tokens: Iterable[str]) -> list[str]:
     """Of `characters`, what OpenCouch looks for: no stop words (English and the tokens' own language), no single letters."""
     tokens = list(tokens)
     stops = _stops(("en", language_of(" ".join(tokens)))) | FRAGMENTS
-    return [token for token in tokens if token not in stops and (len(token) > 1 or _OPENCOUCH_IDEOGRAPH.match(token))]
+    part = _opencouch_part()
+    return [token for token in tokens if token not in stops and (len(token) > 1 or part.fullmatch(token)[1])]
 
 
 def jaccard(a: set[str], b: set[str]) -> float:
