@@ -83,7 +83,6 @@ _NUMERIC_WORD = re.compile(_NUMERIC + r"|[^\W_]+")
 _SIMPLE = "\0-\u02ff\u0370-\u0482\u048a-\u058f\u1e00-\u20cf\u2100-\u2bff\ufe00-\ufe1f\ufe30-\uffff\U0001f000-\U0001fbff"
 _COMPLEX = re.compile(f"[^{_SIMPLE}]")
 _FOREIGN = re.compile("[^\0-\u024f\u1e00-\u1eff\u2000-\u2bff]")
-_OPENCOUCH_WORD = re.compile(r"\b\w+\b")
 _OPENCOUCH_CJK = (
     "\u2e80-\u9fff\uf900-\ufaff\uac00-\ud7af\u3040-\u30ff\u3100-\u312f\U00020000-\U0002a6df\U0002a700-\U0002b73f"
     "\U0002b740-\U0002b81f\U0002b820-\U0002ceaf\U0002ceb0-\U0002ebef\U00030000-\U0003134f\U00031350-\U000323af"
@@ -367,7 +366,7 @@ _letter_script = _Memo(_script).__getitem__
 def characters(text: str) -> list[str]:
     """OpenCouch's tokens: lower-cased words as they stand, every CJK character one token, nothing stemmed."""
     text = text.lower()
-    found = _OPENCOUCH_WORD.findall(text)
+    found = re.findall(r"\b\w+\b", text)
     if text.isascii():
         return found
     part = _opencouch_part()
