@@ -181,4 +181,4 @@ def test_the_static_data_is_small_and_licensed():
     home = Path(embedders.__file__).parent / "static"
     assert sum(path.stat().st_size for path in home.iterdir()) <= 4_000_000
     assert "MIT License" in (home / "LICENSE").read_text()
-    assert "Apache License" in (home / "LICENSE-vocabulary").read_text()
+    assert "Apache License" in (home / "LICENSE-apache-2.0").read_text()
