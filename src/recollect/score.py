@@ -1,0 +1,118 @@
+"""What a candidate is worth beyond its ranks: quality, age, and the support a session gets from its turns.
+
+    final = (fused + support) × decay + alpha × quality
+
+Decay by half-life is max(floor, 2^(−age/half-life)), the floor for evergreen kinds only; by Ebbinghaus it is
+e^(−age / (half-life × (1 + reinforced))), so what was confirmed fades more slowly (after Zhong et al., MemoryBank, 2023). Age is
+never negative, and a record without a time is ageless. Support follows Memsense: a session gains
+min(cap, share × best fused score among its turns); its turns themselves step back.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+from .ports import AGELESS, Facts, Store
+from .query import Query, Where
+from .rankings import Candidate
+from .recipes import Recipe
+
+DAY = 86_400_000_000
+Ids = Callable[[Sequence[int]], dict[int, str]]
+
+
+def score(found: list[Candidate], query: Query, recipe: Recipe, store: Store) -> list[Candidate]:
+    """Candidates with their final scores, in no order; sessions stand in for their turns where the recipe says so."""
+    if recipe.sessions != "off":
+        found = stand_in(found, query, recipe, store)
+    now = query.where.as_of if query.where.as_of is not None else query.where.now
+    for candidate in found:
+        fused, facts = candidate.fused + candidate.support, candidate.facts
+        if recipe.decay is not None:
+            candidate.decay = decay(facts, now, recipe)
+            fused *= candidate.decay
+        candidate.final = fused + recipe.alpha * facts.quality if recipe.alpha else fused
+    return found
+
+
+def decay(facts: Facts, now: int, recipe: Recipe) -> float:
+    """From 1, new, towards the floor."""
+    age = age_days(facts, now)
+    half_life = dict(recipe.half_lives).get(facts.kind, recipe.half_life)
+    floor = recipe.floor if facts.kind in recipe.evergreen else 0.0
+    if recipe.decay == "ebbinghaus":
+        return max(floor, math.exp(-age / (half_life * (1 + facts.reinforced))))
+    return max(floor, 2.0 ** (-age / half_life))
+
+
+def age_days(facts: Facts, now: int) -> float:
+    """Days since it happened; 0 for the ageless and for what is still to come."""
+    return 0.0 if facts.at == AGELESS else max(0.0, (now - facts.at) / DAY)
+
+
+def ordered(found: list[Candidate], by: str, ids: Ids) -> list[Candidate]:
+    """The tie rule: the score, then the best rank in any route, then the newest, then the id."""
+    found = sorted(found, key=lambda c: (-getattr(c, by), c.best_rank, -c.facts.at))
+    start = 0
+    for end in range(1, len(found) + 1):
+        if end == len(found) or not _tied(found[start], found[end], by):
+            if end - start > 1:
+                names = ids([c.key for c in found[start:end]])
+                found[start:end] = sorted(found[start:end], key=lambda c: names.get(c.key, ""))
+            start = end
+    return found
+
+
+def stand_in(found: list[Candidate], query: Query, recipe: Recipe, store: Store) -> list[Candidate]:
+    """Session chunks instead of turns, each supported by its best turn. Notes stay, unless only sessions are wanted."""
+    chunks = _chunks(found, query.where, store)
+    if not chunks:
+        return found
+    turns: dict[str, list[Candidate]] = {}
+    for candidate in found:
+        if candidate.facts.role == "turn" and candidate.facts.session in chunks:
+            turns.setdefault(candidate.facts.session, []).append(candidate)
+    kept = {c.key: c for c in found if _stays(c, chunks, recipe)}
+    for session, voices in turns.items():
+        best = min(voices, key=lambda c: (-c.fused, c.best_rank, -c.facts.at))
+        for key, facts in _supported(chunks[session], best, kept):
+            chunk = kept.setdefault(key, Candidate(key))
+            chunk.facts, chunk.best_rank = facts, chunk.best_rank or best.best_rank
+            chunk.support = min(recipe.support_cap, recipe.support * best.fused)
+            chunk.support_count, chunk.support_key, chunk.support_places = len(voices), best.key, best.places
+    return list(kept.values())
+
+
+def _stays(candidate: Candidate, chunks: dict[str, list[tuple[int, Facts]]], recipe: Recipe) -> bool:
+    if candidate.facts.role == "session":
+        return True
+    return recipe.sessions != "only" and not (candidate.facts.role == "turn" and candidate.facts.session in chunks)
+
+
+def _chunks(found: list[Candidate], where: Where, store: Store) -> dict[str, list[tuple[int, Facts]]]:
+    """Session → its chunks, for every session that a candidate is, or is a turn of."""
+    sessions = {c.facts.session for c in found if c.facts.session is not None and c.facts.role in ("session", "turn")}
+    if not sessions:
+        return {}
+    narrowed = Where(
+        owner=where.owner, agent=where.agent, projects=where.projects, sessions=tuple(sorted(sessions)), kinds=where.kinds,
+        roles=("session",), now=where.now, as_of=where.as_of, exclude=where.exclude,
+    )  # fmt: skip
+    keys = store.select(narrowed, order="turns", limit=10_000)
+    chunks: dict[str, list[tuple[int, Facts]]] = {}
+    for key, facts in zip(keys, store.facts(keys) if keys else (), strict=True):
+        chunks.setdefault(facts.session, []).append((key, facts))
+    return chunks
+
+
+def _supported(chunks: list[tuple[int, Facts]], best: Candidate, kept: dict[int, Candidate]) -> list[tuple[int, Facts]]:
+    """The chunks that were found themselves; else the one that holds the best turn."""
+    found = [(key, facts) for key, facts in chunks if key in kept]
+    before = [entry for entry in chunks if (entry[1].turn or 0) <= (best.facts.turn or 0)]
+    return found or (before[-1:] or chunks[:1])
+
+
+def _tied(one: Candidate, other: Candidate, by: str) -> bool:
+    same = getattr(one, by) == getattr(other, by) and one.best_rank == other.best_rank
+    return same and one.facts.at == other.facts.at

@@ -1,0 +1,243 @@
+"""The words of one owner's records, in memory: BM25's exact best, fast.
+
+What it is for: the text routes of a store that keeps packed terms in its rows. It is built from those rows when an
+owner is first asked, follows appends and amendments, and can be thrown away at any time. Not for: deciding who may see what;
+the caller hands in a mask.
+
+Postings are sorted runs of (term hash, slot, frequency): few large ones, each at most a quarter as long as the one before it, and a
+small dictionary for what came last (the log-structured merge of O'Neil et al. 1996, in memory). A query visits its terms from the rarest;
+once no unseen record can reach the best k any more (Turtle & Flood's MaxScore, 1995), the frequent terms are only
+looked up for records already seen. That is exact: nothing is approximated, sampled or cut.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+K1, B = 1.2, 0.75
+TAIL = 512  # records kept in the dictionary before they become a run
+_NOTHING = (np.empty(0, np.int32), np.empty(0, np.uint8))
+
+
+class Run:
+    """Immutable postings, sorted by term and slot."""
+
+    __slots__ = ("frequencies", "hashes", "slots", "starts")
+
+    def __init__(self, hashes: np.ndarray, slots: np.ndarray, frequencies: np.ndarray) -> None:
+        """From parallel arrays that are sorted by (hash, slot)."""
+        first = np.flatnonzero(np.r_[True, hashes[1:] != hashes[:-1]]) if len(hashes) else np.empty(0, np.int64)
+        self.hashes = hashes[first]
+        self.starts = np.r_[first, len(hashes)]
+        self.slots = slots
+        self.frequencies = frequencies
+
+    def __len__(self) -> int:
+        return len(self.slots)
+
+    def find(self, term: int) -> tuple[np.ndarray, np.ndarray]:
+        at = int(self.hashes.searchsorted(np.uint64(term)))
+        if at == len(self.hashes) or int(self.hashes[at]) != term:
+            return _NOTHING
+        low, high = self.starts[at], self.starts[at + 1]
+        return self.slots[low:high], self.frequencies[low:high]
+
+    def spread(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The parallel arrays again."""
+        return np.repeat(self.hashes, np.diff(self.starts)), self.slots, self.frequencies
+
+
+def run_of(slots: Sequence[int], blobs: Sequence[bytes]) -> Run:
+    """A run from packed terms: n hashes of eight bytes, then n frequencies of one."""
+    sizes = [len(blob) // 9 for blob in blobs]
+    hashes = np.frombuffer(b"".join([blob[: 8 * n] for blob, n in zip(blobs, sizes, strict=True)]), "<u8")
+    frequencies = np.frombuffer(b"".join([blob[8 * n :] for blob, n in zip(blobs, sizes, strict=True)]), np.uint8)
+    return _sorted_run(hashes, np.repeat(np.asarray(slots, np.int32), sizes), frequencies)
+
+
+def _sorted_run(hashes: np.ndarray, slots: np.ndarray, frequencies: np.ndarray) -> Run:
+    # Two quick sorts of whole words beat one indirect stable sort: the term's rank, slot and frequency fit 64 bits.
+    order = np.argsort(hashes)
+    hashes = hashes[order]
+    rank = np.cumsum(np.r_[False, hashes[1:] != hashes[:-1]]) if len(hashes) else np.empty(0, np.int64)
+    if len(hashes) and (rank[-1] >= 1 << 24 or slots.max() >= 1 << 31):
+        order = np.lexsort((slots[order], hashes))
+        return Run(hashes[order], slots[order], frequencies[order])
+    packed = (rank.astype(np.uint64) << 40) | (slots[order].astype(np.uint64) << 8) | frequencies[order]
+    packed.sort()
+    return Run(hashes, ((packed >> 8) & 0xFFFFFFFF).astype(np.int32), (packed & 0xFF).astype(np.uint8))
+
+
+class Postings:
+    """All runs of one owner, the tail, and what BM25 needs to know of lengths."""
+
+    def __init__(self) -> None:
+        self.runs: list[Run] = []
+        self.tail: dict[int, dict[int, int]] = {}  # term → slot → frequency
+        self.tail_slots: dict[int, bytes] = {}
+        self.stale = np.zeros(0, bool)  # slots whose postings in runs no longer count
+        self.any_stale = False
+        self.lengths = np.zeros(0, np.int32)
+        self.records = 0
+        self.total = 0
+        self._scores = np.zeros(0)
+        self._norm: np.ndarray | None = None
+
+    def load(self, slots: Sequence[int], blobs: Sequence[bytes], lengths: Sequence[int]) -> None:
+        """Append many records at once; their slots are new."""
+        if not slots:
+            return
+        self._grow(slots[-1] + 1)
+        self.lengths[np.asarray(slots)] = lengths
+        self.records += len(slots)
+        self.total += sum(lengths)
+        self._norm = None
+        if len(slots) + len(self.tail_slots) <= TAIL:
+            for slot, blob in zip(slots, blobs, strict=True):
+                self._to_tail(slot, blob)
+            return
+        if self.any_stale and self.stale[list(self.tail_slots)].any():
+            self._purge()
+        self._push(run_of([*self.tail_slots, *slots], [*self.tail_slots.values(), *blobs]))
+        self.tail, self.tail_slots = {}, {}
+
+    def drop(self, slot: int) -> None:
+        """Forget a record's words."""
+        for term in self._terms_of_tail(slot):
+            self.tail[term].pop(slot)
+        self.tail_slots.pop(slot, None)
+        self.stale[slot] = self.any_stale = True
+        self.records -= 1
+        self.total -= int(self.lengths[slot])
+        self._norm = None
+
+    def replace(self, slot: int, blob: bytes, length: int) -> None:
+        """A record's words have changed."""
+        self.drop(slot)
+        self.lengths[slot] = length
+        self.records += 1
+        self.total += length
+        self._to_tail(slot, blob)
+
+    def find(self, term: int) -> tuple[np.ndarray, np.ndarray]:
+        """Slots that hold the term, each once, and how often they do."""
+        parts = [part for run in self.runs if len((part := run.find(term))[0])]
+        if self.any_stale:
+            parts = [(slots[keep], tfs[keep]) for slots, tfs in parts for keep in (~self.stale[slots],)]
+        if last := self.tail.get(term):
+            parts.append((np.fromiter(last.keys(), np.int32, len(last)), np.fromiter(last.values(), np.uint8, len(last))))
+        if len(parts) == 1 and not last:
+            return parts[0]
+        if not parts:
+            return _NOTHING
+        slots = np.concatenate([slots for slots, _ in parts])
+        order = np.argsort(slots, kind="stable")
+        return slots[order], np.concatenate([tfs for _, tfs in parts])[order]
+
+    def best(self, terms: Iterable[int], k: int, mask: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+        """Slots whose BM25 score reaches the k-th best (ties included), and the scores; in no order."""
+        found = [(slots, tfs, self._idf(len(slots))) for slots, tfs in map(self.find, terms) if len(slots)]
+        found.sort(key=lambda entry: -entry[2])
+        bounds = [idf * (K1 + 1) for _, _, idf in found]
+        norm, scores = self.norm(), self._scores
+        seen: list[np.ndarray] = []
+        candidates: np.ndarray | None = None
+        try:
+            for number, (slots, tfs, idf) in enumerate(found):
+                rest = math.fsum(bounds[number:])
+                if candidates is None and number and sum(map(len, seen)) >= k:
+                    candidates = self._settled(seen, k, rest, len(slots))
+                if candidates is not None:
+                    candidates = self._look_up(candidates, slots, tfs, idf, k, rest)
+                    continue
+                if mask is not None:
+                    keep = mask[slots]
+                    slots, tfs = slots[keep], tfs[keep]
+                before = scores[slots]
+                scores[slots] = before + idf * (tfs * (K1 + 1)) / (tfs + norm[slots])
+                seen.append(slots if not number else slots[before == 0.0])
+            if candidates is None:
+                candidates = np.concatenate(seen) if seen else np.empty(0, np.int32)
+            return self._top(candidates, k)
+        finally:
+            for slots in seen:
+                scores[slots] = 0.0
+
+    def norm(self) -> np.ndarray:
+        """BM25's length norm of every slot."""
+        if self._norm is None:
+            mean = self.total / self.records if self.records else 1.0
+            self._norm = K1 * (1 - B + B * self.lengths / (mean or 1.0))
+        return self._norm
+
+    def nbytes(self) -> int:
+        return sum(len(run) * 5 + len(run.hashes) * 16 for run in self.runs) + self.lengths.nbytes * 6
+
+    def _idf(self, holders: int) -> float:
+        return math.log(1 + (self.records - holders + 0.5) / (holders + 0.5))
+
+    def _settled(self, seen: list[np.ndarray], k: int, rest: float, upcoming: int) -> np.ndarray | None:
+        """The records that can still win, sorted, if no unseen one can: else None."""
+        candidates = np.concatenate(seen)
+        if upcoming < 4 * len(candidates):  # scattering is cheaper than looking up
+            return None
+        reached = self._scores[candidates]
+        threshold = _kth(reached, k)
+        if threshold <= rest:
+            return None
+        candidates = candidates[reached + rest >= threshold - 1e-9]
+        candidates.sort()
+        return candidates
+
+    def _look_up(
+        self, candidates: np.ndarray, slots: np.ndarray, tfs: np.ndarray, idf: float, k: int, rest: float
+    ) -> np.ndarray:
+        at = slots.searchsorted(candidates)
+        at[at == len(slots)] = 0
+        there = slots[at] == candidates
+        hits, tf = candidates[there], tfs[at[there]]
+        self._scores[hits] += idf * (tf * (K1 + 1)) / (tf + self.norm()[hits])
+        reached = self._scores[candidates]
+        return candidates[reached + rest >= _kth(reached, k) - 1e-9]
+
+    def _top(self, candidates: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+        reached = self._scores[candidates]
+        keep = reached >= _kth(reached, k) - 1e-9
+        return candidates[keep], reached[keep]
+
+    def _to_tail(self, slot: int, blob: bytes) -> None:
+        self.tail_slots[slot] = blob
+        for term, tf in zip(self._terms_of_tail(slot), blob[8 * (len(blob) // 9) :], strict=True):
+            self.tail.setdefault(term, {})[slot] = tf
+
+    def _terms_of_tail(self, slot: int) -> Sequence[int]:
+        blob = self.tail_slots.get(slot)
+        return memoryview(blob[: 8 * (len(blob) // 9)]).cast("Q") if blob else ()
+
+    def _push(self, run: Run) -> None:
+        self.runs.append(run)
+        while len(self.runs) > 1 and len(self.runs[-1]) * 4 > len(self.runs[-2]):
+            newer, older = self.runs.pop().spread(), self.runs.pop().spread()
+            self.runs.append(_sorted_run(*(np.concatenate(pair) for pair in zip(older, newer, strict=True))))
+
+    def _purge(self) -> None:
+        """Take stale postings out of the runs, so that their slots may count again."""
+        self.runs = [Run(*(part[~self.stale[run.slots]] for part in run.spread())) for run in self.runs]
+        self.stale[:] = self.any_stale = False
+
+    def _grow(self, size: int) -> None:
+        if size > len(self.lengths):
+            room = max(size, len(self.lengths) * 5 // 4)
+            self.lengths = np.concatenate([self.lengths, np.zeros(room - len(self.lengths), np.int32)])
+            self.stale = np.concatenate([self.stale, np.zeros(room - len(self.stale), bool)])
+            self._scores = np.zeros(room)
+
+
+def _kth(values: np.ndarray, k: int) -> float:
+    """The k-th largest value; less than all when there are fewer."""
+    if len(values) <= k:
+        return -math.inf
+    return float(np.partition(values, len(values) - k)[len(values) - k])

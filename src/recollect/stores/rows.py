@@ -1,0 +1,61 @@
+"""Records as rows of the sqlite store, and back. Nothing else."""
+
+from __future__ import annotations
+
+import json
+from types import MappingProxyType
+
+from ..normalize import fold
+from ..records import EMPTY, Record, micros, moment
+from ..tokens import language_of, pack, terms
+
+TEXTUAL = frozenset({"text", "speaker", "tags", "views"})  # fields whose change changes words or vectors
+
+
+def index_text(record: Record) -> str:
+    """What the text routes search: the text, who said it, and its tags."""
+    if not (record.speaker or record.tags):
+        return record.text
+    return "\n".join([record.text, record.speaker or "", *record.tags])
+
+
+def indexed(record: Record) -> tuple[int, str, bytes]:
+    """A record's length in terms, its language, and its packed terms."""
+    text = index_text(record)
+    language = language_of(text)
+    blob, length = pack(terms(text, language))
+    return length, language, blob
+
+
+def values_of(record: Record, index: tuple[int, str, bytes]) -> tuple:
+    """The columns after key, owner and id, in the order of the schema."""
+    length, language, blob = index
+    return (
+        record.kind, record.role, record.agent, record.project, record.session, record.turn, micros(record.at),
+        micros(record.recorded_at), micros(record.valid_from), micros(record.valid_to), micros(record.superseded_at),
+        record.superseded_by, record.quality, record.confidence, record.reinforced, length, language, blob, record.text,
+        record.speaker, record.source, _dump(record.tags), _dump(dict(record.views)), _dump(dict(record.metadata)),
+    )  # fmt: skip
+
+
+def record_of(row: tuple, owner: str) -> Record:
+    """A row of `record_by_key` or `records_by_keys`."""
+    (_, _, id, text, kind, role, agent, project, session, turn, speaker, at, recorded_at, valid_from, valid_to, superseded_by,
+     superseded_at, tags, quality, confidence, reinforced, source, views, metadata) = row  # fmt: skip
+    return Record(
+        id=id, owner=owner, text=text, kind=kind, role=role, agent=agent, project=project, session=session, turn=turn,
+        speaker=speaker, at=moment(at), recorded_at=moment(recorded_at), valid_from=moment(valid_from), valid_to=moment(valid_to),
+        superseded_by=superseded_by, superseded_at=moment(superseded_at), tags=tuple(json.loads(tags)) if tags else (),
+        quality=quality, confidence=confidence, reinforced=reinforced, source=source,
+        views=MappingProxyType(json.loads(views)) if views else EMPTY,
+        metadata=MappingProxyType(json.loads(metadata)) if metadata else EMPTY,
+    )  # fmt: skip
+
+
+def holds(text: str, folded: str) -> bool:
+    """Does a text contain an already folded phrase?"""
+    return folded in fold(text)
+
+
+def _dump(value: object) -> str | None:
+    return json.dumps(value, separators=(",", ":")) if value else None

@@ -1,0 +1,190 @@
+"""One owner's records, in memory: the columns that filters and scoring need, the words, the vectors.
+
+A shelf is loaded when its owner is first asked and then follows what the file says: appended slots, and the log of
+amended and forgotten ones. It belongs to one process and can be thrown away at any time; the rows are the truth.
+A slot is a record's position on its shelf, from 0, never used twice.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..ports import AGELESS, Facts
+from ..query import Where
+from .postings import Postings
+from .vectors import Lane
+
+NEVER = 1 << 62
+ALWAYS = -(1 << 62)
+_COLUMNS = {
+    "kind": np.int32, "role": np.int32, "agent": np.int32, "project": np.int32, "session": np.int32, "turn": np.int64,
+    "at": np.int64, "recorded": np.int64, "valid_from": np.int64, "valid_to": np.int64, "superseded": np.int64,
+    "quality": np.float64, "reinforced": np.int64, "language": np.int32, "there": np.bool_,
+}  # fmt: skip
+
+
+class Names:
+    """Small numbers for strings that repeat; 0 stands for None."""
+
+    def __init__(self) -> None:
+        self.names: list[str | None] = [None]
+        self.codes: dict[str | None, int] = {None: 0}
+
+    def code(self, name: str | None) -> int:
+        code = self.codes.get(name)
+        if code is None:
+            code = self.codes[name] = len(self.names)
+            self.names.append(name)
+        return code
+
+    def all(self, names: Sequence[str]) -> list[int]:
+        """Codes of the names that occur; -1, which nothing has, when none does."""
+        return [self.codes[name] for name in names if name in self.codes] or [-1]
+
+
+class Shelf:
+    """See the module. `owner` is the owner's number, `change` the last change it has seen."""
+
+    def __init__(self, owner: int) -> None:
+        self.owner = owner
+        self.base = owner << 32
+        self.change = 0
+        self.size = 0  # slots, gone ones included
+        self.pulse: object = None
+        self.names = Names()
+        self.columns = {name: np.zeros(0, kind) for name, kind in _COLUMNS.items()}
+        self._languages: Counter[int] = Counter()
+        self.postings = Postings()
+        self.characters: Postings | None = None  # document 000's tokens, built when a recipe first asks
+        self.characters_to = 0
+        self.lanes: dict[tuple[str, str], Lane] = {}
+        self.ids_ascend = True
+        self.last_id = ""
+        self._bounded = False  # any record that time can hide or show
+        self._gone = False
+        self._current: tuple[int, int, np.ndarray] | None = None  # seen from, until, mask
+
+    def extend(self, rows: Sequence[tuple]) -> None:
+        """Append rows of the `columns` query."""
+        if not rows:
+            return
+        keys, ids, *_ = zip(*rows, strict=True)
+        slots = np.asarray(keys, np.int64) - self.base
+        first, self.size = self.size, int(slots[-1]) + 1
+        self._grow(self.size)
+        self._gone |= self.size - first != len(slots)
+        self._follow_ids(ids)
+        self._fill(slots, rows)
+        *_, lengths, _, blobs = zip(*rows, strict=True)
+        self.postings.load(slots.tolist(), blobs, lengths)
+
+    def amend(self, slot: int, row: tuple | None, *, words: bool) -> None:
+        """A record has changed, or gone when there is no row; `words`: what its text routes find has changed too."""
+        if not self.columns["there"][slot]:
+            return
+        self._current = None
+        self._languages[int(self.columns["language"][slot])] -= 1
+        if words:
+            self.characters = None
+        if row is None:
+            self.columns["there"][slot] = False
+            self._gone = True
+            self.postings.drop(slot)
+            return
+        self._fill(np.asarray([slot]), [row])
+        if words:
+            self.postings.replace(slot, row[-1], row[-3])
+
+    @property
+    def languages(self) -> list[str]:
+        """The languages of the records that are there, and English."""
+        return sorted({"en", *(self.names.names[code] for code, count in self._languages.items() if count)})
+
+    def mask(self, where: Where, *, tenant: bool) -> np.ndarray | None:
+        """Which slots `where` lets through; None: all of them. `tenant`: seen from another owner, identity only."""
+        mask = self._timely(where)
+        tests = list(self._tests(where, tenant))
+        if not tests:
+            return mask
+        for test in tests:
+            mask = test if mask is None else mask & test
+        return mask
+
+    def facts(self, slots: np.ndarray) -> list[Facts]:
+        c, names = self.columns, self.names.names
+        columns = [c[name][slots].tolist() for name in ("at", "kind", "role", "session", "turn", "quality", "reinforced")]
+        return [
+            Facts(at, names[kind], names[role], names[session], None if turn < 0 else turn, quality, reinforced)
+            for at, kind, role, session, turn, quality, reinforced in zip(*columns, strict=True)
+        ]
+
+    def nbytes(self) -> int:
+        columns = sum(column.nbytes for column in self.columns.values())
+        return columns + self.postings.nbytes() + sum(lane.nbytes() for lane in self.lanes.values())
+
+    def _tests(self, where: Where, tenant: bool):
+        c, size = self.columns, self.size
+        if tenant:
+            yield c["kind"][:size] == self.names.codes.get("identity", -1)
+        for column, wanted in (
+            ("kind", where.kinds), ("role", where.roles), ("project", where.projects), ("session", where.sessions),
+            ("agent", (where.agent,) if where.agent is not None else ()),
+        ):  # fmt: skip
+            if wanted:
+                codes = self.names.all(wanted)
+                yield c[column][:size] == codes[0] if len(codes) == 1 else np.isin(c[column][:size], codes)
+        if where.since is not None:
+            yield c["at"][:size] >= where.since
+
+    def _timely(self, where: Where) -> np.ndarray | None:
+        """What is there and holds at the moment asked for."""
+        if where.as_of is not None:
+            c, size, moment = self.columns, self.size, where.as_of
+            mask = c["there"][:size] & (c["recorded"][:size] <= moment) & (c["superseded"][:size] > moment)
+            return mask & (c["valid_from"][:size] <= moment) & (c["valid_to"][:size] > moment)
+        if not (self._bounded or self._gone):
+            return None
+        if self._current is None or not self._current[0] <= where.now < self._current[1] or len(self._current[2]) != self.size:
+            self._current = self._now(where.now)
+        return self._current[2]
+
+    def _now(self, now: int) -> tuple[int, int, np.ndarray]:
+        """The mask at a moment, and the span of moments for which it stays the same."""
+        c, size = self.columns, self.size
+        start, end = c["valid_from"][:size], c["valid_to"][:size]
+        mask = c["there"][:size] & (c["superseded"][:size] == NEVER) & (start <= now) & (end > now)
+        edges = np.concatenate([start, end])
+        before, after = edges[edges <= now], edges[edges > now]
+        return int(before.max(initial=ALWAYS)), int(after.min(initial=NEVER)), mask
+
+    def _fill(self, slots: np.ndarray, rows: Sequence[tuple]) -> None:
+        (_, _, kind, role, agent, project, session, turn, at, recorded, valid_from, valid_to, superseded, quality, reinforced, _,
+         languages, _) = zip(*rows, strict=True)  # fmt: skip
+        c, code = self.columns, self.names.code
+        for name, values in (("kind", kind), ("role", role), ("agent", agent), ("project", project), ("session", session)):
+            c[name][slots] = [code(value) for value in values]
+        for name, values, default in (
+            ("turn", turn, -1), ("at", at, AGELESS), ("valid_from", valid_from, ALWAYS), ("valid_to", valid_to, NEVER),
+            ("superseded", superseded, NEVER),
+        ):  # fmt: skip
+            c[name][slots] = [default if value is None else value for value in values]
+        c["recorded"][slots], c["quality"][slots], c["reinforced"][slots], c["there"][slots] = recorded, quality, reinforced, True
+        c["language"][slots] = codes = [code(language) for language in languages]
+        self._languages.update(codes)
+        self._bounded |= any(bound is not None for column in (valid_from, valid_to, superseded) for bound in column)
+
+    def _follow_ids(self, ids: Sequence[str]) -> None:
+        if self.ids_ascend:
+            self.ids_ascend = self.last_id < ids[0] and all(map(str.__lt__, ids, ids[1:]))
+            self.last_id = ids[-1]
+
+    def _grow(self, size: int) -> None:
+        have = len(self.columns["at"])
+        if size <= have:
+            return
+        room = max(size, have * 5 // 4, 16)
+        for name, column in self.columns.items():
+            self.columns[name] = np.concatenate([column, np.zeros(room - have, column.dtype)])

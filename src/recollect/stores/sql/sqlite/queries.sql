@@ -1,0 +1,178 @@
+-- name: owner
+-- Number, next slot and change count of an owner path.
+SELECT no, next_slot, change FROM owners WHERE path = ?;
+
+-- name: add_owner
+-- A new owner; harmless when another process was faster.
+INSERT INTO owners (path) VALUES (?) ON CONFLICT DO NOTHING;
+
+-- name: advance_owner
+-- Give out slots and count changes.
+UPDATE owners SET next_slot = ?, change = ? WHERE no = ?;
+
+-- name: add_record
+-- One new record.
+INSERT INTO records (key, owner, id, kind, role, agent, project, session, turn, at, recorded_at, valid_from, valid_to,
+  superseded_at, superseded_by, quality, confidence, reinforced, length, language, terms, text, speaker, source, tags, views,
+  metadata)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+
+-- name: replace_record
+-- Every field of a record anew; key, owner and id stay.
+UPDATE records SET kind = ?, role = ?, agent = ?, project = ?, session = ?, turn = ?, at = ?, recorded_at = ?, valid_from = ?,
+  valid_to = ?, superseded_at = ?, superseded_by = ?, quality = ?, confidence = ?, reinforced = ?, length = ?, language = ?,
+  terms = ?, text = ?, speaker = ?, source = ?, tags = ?, views = ?, metadata = ?
+WHERE key = ?;
+
+-- name: remove_record
+-- The row and with it text, terms, tags, views, metadata.
+DELETE FROM records WHERE key = ?;
+
+-- name: key_of
+-- Where an id lives.
+SELECT key FROM records WHERE owner = ? AND id = ?;
+
+-- name: record_by_key
+-- A whole record.
+SELECT key, owner, id, text, kind, role, agent, project, session, turn, speaker, at, recorded_at, valid_from, valid_to,
+  superseded_by, superseded_at, tags, quality, confidence, reinforced, source, views, metadata
+FROM records WHERE key = ?;
+
+-- name: records_by_keys
+-- Whole records; the list of keys comes as a JSON array, so one statement serves every length.
+SELECT key, owner, id, text, kind, role, agent, project, session, turn, speaker, at, recorded_at, valid_from, valid_to,
+  superseded_by, superseded_at, tags, quality, confidence, reinforced, source, views, metadata
+FROM records WHERE key IN (SELECT value FROM json_each(?));
+
+-- name: ids_by_keys
+-- Ids alone, to break ties.
+SELECT key, id FROM records WHERE key IN (SELECT value FROM json_each(?));
+
+-- name: keys_by_ids
+-- Keys of ids.
+SELECT id, key FROM records WHERE owner = ? AND id IN (SELECT value FROM json_each(?));
+
+-- name: columns
+-- What an owner's shelf holds in memory, for a range of keys. Superseded at no known time counts as always.
+SELECT key, id, kind, role, agent, project, session, turn, at, recorded_at, valid_from, valid_to,
+  CASE WHEN superseded_by IS NOT NULL THEN coalesce(superseded_at, -4611686018427387904) END,
+  quality, reinforced, length, language, terms
+FROM records WHERE key >= ? AND key < ? ORDER BY key;
+
+-- name: texts
+-- The texts of a range of keys, for the routes that read them whole.
+SELECT key, text FROM records WHERE key >= ? AND key < ? ORDER BY key;
+
+-- name: changes_since
+-- What happened to an owner's rows after a change number, oldest first.
+SELECT change, what, lane, slots FROM changes WHERE owner = ? AND change > ? ORDER BY change;
+
+-- name: add_change
+-- Tell readers.
+INSERT INTO changes (owner, change, what, lane, slots) VALUES (?, ?, ?, ?, ?);
+
+-- name: prune_changes
+-- Entries so old that a reader had better load anew.
+DELETE FROM changes WHERE owner = ? AND change <= ?;
+
+-- name: lanes_of
+-- An owner's lanes.
+SELECT no, space, view, dimension FROM lanes WHERE owner = ?;
+
+-- name: lane
+-- One lane.
+SELECT no, dimension FROM lanes WHERE owner = ? AND space = ? AND view = ?;
+
+-- name: add_lane
+-- A new lane.
+INSERT INTO lanes (owner, space, view, dimension) VALUES (?, ?, ?, ?);
+
+-- name: put_vector
+-- A vector, replacing an older one of the same record and view.
+INSERT INTO vectors (key, hash, vector) VALUES (?, ?, ?)
+ON CONFLICT (key) DO UPDATE SET hash = excluded.hash, vector = excluded.vector;
+
+-- name: remove_vector
+-- A vector that no longer belongs to its text.
+DELETE FROM vectors WHERE key = ?;
+
+-- name: lane_vectors
+-- A lane's block.
+SELECT key, vector FROM vectors WHERE key >= ? AND key < ? ORDER BY key;
+
+-- name: vectors_by_keys
+-- Some vectors.
+SELECT key, vector FROM vectors WHERE key IN (SELECT value FROM json_each(?));
+
+-- name: vector_by_hash
+-- Vectors of one text, with their spaces.
+SELECT lanes.space, vectors.vector FROM vectors JOIN lanes ON lanes.no = vectors.key >> 32 WHERE vectors.hash = ?;
+
+-- name: count_vectors
+-- How many vectors a lane holds.
+SELECT count(*) FROM vectors WHERE key >= ? AND key < ?;
+
+-- name: add_job
+-- A text waits for its vector.
+INSERT INTO outbox (key, space, view) VALUES (?, ?, ?)
+ON CONFLICT (key, space, view) DO UPDATE SET attempts = 0, due = 0, error = NULL;
+
+-- name: remove_jobs
+-- A record's jobs.
+DELETE FROM outbox WHERE key = ?;
+
+-- name: due_jobs
+-- The oldest due jobs of a space in a range of keys.
+SELECT number, key, view, attempts FROM outbox WHERE space = ? AND due <= ? AND key >= ? AND key < ? ORDER BY number LIMIT ?;
+
+-- name: lease_job
+-- Nobody else takes it until then.
+UPDATE outbox SET due = ?, attempts = attempts + 1 WHERE number = ?;
+
+-- name: postpone_job
+-- Not before then, and why.
+UPDATE outbox SET due = ?, error = ? WHERE number = ?;
+
+-- name: job
+-- Is the job still there?
+SELECT 1 FROM outbox WHERE number = ?;
+
+-- name: remove_job
+-- Done.
+DELETE FROM outbox WHERE number = ?;
+
+-- name: count_jobs
+-- Jobs that wait, in a range of keys and any space when it is null.
+SELECT count(*) FROM outbox WHERE key >= ?1 AND key < ?2 AND (?3 IS NULL OR space = ?3);
+
+-- name: count_jobs_of_view
+-- Jobs that wait for one lane.
+SELECT count(*) FROM outbox WHERE key >= ? AND key < ? AND space = ? AND view = ?;
+
+-- name: clear_job
+-- A record's job of one view, in every space.
+DELETE FROM outbox WHERE key = ? AND view = ?;
+
+-- name: settings
+-- An owner's settings.
+SELECT name, value FROM settings WHERE owner = ? ORDER BY name;
+
+-- name: put_setting
+-- One setting.
+INSERT INTO settings (owner, name, value) VALUES (?, ?, ?) ON CONFLICT (owner, name) DO UPDATE SET value = excluded.value;
+
+-- name: remove_setting
+-- Back to the default.
+DELETE FROM settings WHERE owner = ? AND name = ?;
+
+-- name: count_by_kind
+-- For people.
+SELECT kind, count(*) FROM records WHERE key >= ? AND key < ? GROUP BY kind ORDER BY kind;
+
+-- name: path_of
+-- Whose number is it?
+SELECT path FROM owners WHERE no = ?;
+
+-- name: dimension_of
+-- How long the vectors of a space are, whoever's they are.
+SELECT dimension FROM lanes WHERE space = ? LIMIT 1;

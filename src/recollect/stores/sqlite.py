@@ -1,0 +1,274 @@
+"""The embedded default: one sqlite file that several processes may write and read at once.
+
+The rows are the truth. What searches need is held in memory per owner (`shelf.py`), loaded when an owner is first asked
+and kept up with the file by its change log, so a reader sees what any process has committed. Every read starts from an
+owner's shelf: there is no query that could reach another owner's records.
+"""
+
+from __future__ import annotations
+
+import json
+from array import array
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+
+from ..errors import InvalidQuery, StoreUnavailable, UnknownRecord
+from ..ports import Add, Change, Facts, Receipt
+from ..query import Where
+from ..records import Record, check_owner
+from . import sql
+from .rows import indexed, record_of
+from .shelf import Shelf
+from .sqlite_file import BUSY_SECONDS, SqliteFile
+from .sqlite_outbox import SqliteOutbox
+from .sqlite_search import SqliteLexical, SqliteVector
+from .sqlite_write import Writing
+from .vectors import Lane, keys_json
+
+SHELVES_BYTES = 4 << 30
+LOW = 0xFFFFFFFF
+
+
+class SqliteStore:
+    """See the module. `path` is a file or `:memory:`."""
+
+    def __init__(self, path: str, *, busy_seconds: float = BUSY_SECONDS) -> None:
+        self.q = sql.blocks("sqlite/queries.sql")
+        self.file = SqliteFile(path, busy_seconds=busy_seconds)
+        self._shelves: OrderedDict[str, Shelf] = OrderedDict()
+        self._paths: dict[int, str] = {}
+        self.lexical = SqliteLexical(self)
+        self.vector = SqliteVector(self)
+        self.outbox = SqliteOutbox(self)
+
+    def write(self, owner: str, changes: Iterable[Change]) -> Receipt:
+        """All changes or none. Durable when it returns."""
+        check_owner(owner)
+        changes = list(changes)
+        indexes = {id(change): indexed(change.record) for change in changes if isinstance(change, Add)}
+        size = sum(len(change.record.text) + 800 for change in changes if isinstance(change, Add))
+        with self.file.writing(size) as connection:
+            return Writing(connection, self.q).apply(owner, changes, indexes)
+
+    def resolve(self, where: Where, ids: Sequence[str]) -> dict[str, int]:
+        """Keys of the ids that `where` lets through."""
+        found: dict[str, int] = {}
+        with self.file.reading() as connection:
+            for shelf, mask in self.sight(where):
+                for name, key in connection.execute(self.q.keys_by_ids, (shelf.owner, json.dumps(list(ids)))):
+                    slot = key & LOW
+                    if slot < shelf.size and (mask is None or mask[slot]):
+                        found.setdefault(name, key)
+        return found
+
+    def select(self, where: Where, *, order: str, limit: int, after: int | None = None) -> list[int]:
+        """Keys in an order: `newest`, `oldest` or `turns`."""
+        if order not in ("newest", "oldest", "turns"):
+            raise InvalidQuery(f"order={order!r:.40} is unknown.", hint="Use newest, oldest or turns.")
+        with self.file.reading():
+            entries = [entry for shelf, mask in self.sight(where) for entry in self._entries(shelf, mask, order)]
+        entries.sort()
+        keys = [entry[-1] for entry in entries]
+        if after is not None and after not in keys:
+            raise UnknownRecord("The record to go on after has gone.", hint="Start from the beginning.")
+        start = 0 if after is None else keys.index(after) + 1
+        return keys[start : start + max(0, limit)]
+
+    def facts(self, keys: Sequence[int]) -> list[Facts]:
+        """In the order of the keys."""
+        with self.file.reading():
+            owners = {key >> 32 for key in keys}
+            if len(owners) == 1:
+                return self._shelf_of(owners.pop()).facts(np.array(keys, np.int64) & LOW)
+            return [self._shelf_of(key >> 32).facts(np.array([key & LOW]))[0] for key in keys]
+
+    def records(self, keys: Sequence[int]) -> list[Record]:
+        """In the order of the keys; a key that has gone meanwhile is left out."""
+        with self.file.reading() as connection:
+            rows = {row[0]: row for row in connection.execute(self.q.records_by_keys, (keys_json(keys),))}
+            return [record_of(rows[key], self._path(key >> 32)) for key in keys if key in rows]
+
+    def settings(self, owner: str, change: Mapping[str, object | None] | None = None) -> dict[str, object]:
+        """The owner's settings, after the change if one is given (None removes a key)."""
+        if change:
+            with self.file.writing() as connection:
+                writing = Writing(connection, self.q)
+                no = writing.mark(owner).no
+                for name, value in change.items():
+                    drop = value is None
+                    connection.execute(
+                        self.q.remove_setting if drop else self.q.put_setting,
+                        (no, name) if drop else (no, name, json.dumps(value)),
+                    )
+        with self.file.reading() as connection:
+            row = connection.execute(self.q.owner, (owner,)).fetchone()
+            return {name: json.loads(value) for name, value in connection.execute(self.q.settings, row[:1])} if row else {}
+
+    def status(self, owner: str) -> dict[str, object]:
+        """Counts and facts for people."""
+        with self.file.snapshot() as connection:
+            row = connection.execute(self.q.owner, (owner,)).fetchone()
+            low, high = span(row[0]) if row else (0, 0)
+            kinds = dict(connection.execute(self.q.count_by_kind, (low, high)).fetchall())
+            lanes = connection.execute(self.q.lanes_of, row[:1]).fetchall() if row else []
+            vectors = [
+                {"space": space, "view": view, "count": connection.execute(self.q.count_vectors, span(no)).fetchone()[0]}
+                for no, space, view, _ in lanes
+            ]
+            return {
+                "records": sum(kinds.values()), "by_kind": kinds, "vectors": vectors,
+                "waiting": connection.execute(self.q.count_jobs, (low, high, None)).fetchone()[0],
+                "schema": connection.execute("PRAGMA user_version").fetchone()[0], "bytes": self.file.size(),
+            }  # fmt: skip
+
+    def backup(self, target: str) -> None:
+        """A consistent copy, while others go on writing."""
+        self.file.backup(target)
+
+    def check(self) -> list[str]:
+        """What sqlite itself finds wrong with the file; empty when all is well."""
+        with self.file.reading() as connection:
+            return [row[0] for row in connection.execute("PRAGMA integrity_check").fetchall() if row[0] != "ok"]
+
+    def close(self) -> None:
+        """Release everything. Closing twice is fine."""
+        self._shelves.clear()
+        self.file.close()
+
+    # What the searches beside this store use. Call while reading.
+
+    def sight(self, where: Where) -> list[tuple[Shelf, np.ndarray | None]]:
+        """The shelves that may be looked at, each with the mask of what may be seen (None: all of it)."""
+        shelves = [(self.shelf(where.owner), False)]
+        if where.tenant is not None and where.tenant != where.owner:
+            shelves.append((self.shelf(where.tenant), True))
+        return [(shelf, self._mask(shelf, where, tenant)) for shelf, tenant in shelves if shelf is not None and shelf.size]
+
+    def shelf(self, path: str) -> Shelf | None:
+        """An owner's shelf, caught up with the file."""
+        pulse = self.file.pulse()
+        shelf = self._shelves.get(path)
+        if shelf is not None and shelf.pulse == pulse:
+            return shelf
+        with self.file.snapshot() as connection:
+            row = connection.execute(self.q.owner, (path,)).fetchone()
+            if row is None:
+                return None
+            if shelf is None or not self._follow(shelf, *row[1:]):
+                shelf = self._shelves[path] = Shelf(row[0])
+                self._paths[row[0]] = path
+                self._extend(shelf, row[1])
+            shelf.change, shelf.pulse = row[2], pulse
+        self._make_room(path)
+        return shelf
+
+    def lane(self, shelf: Shelf, space: str, view: str) -> Lane | None:
+        """A lane of a shelf, loaded when it is first asked for."""
+        lane = shelf.lanes.get((space, view))
+        if lane is None:
+            with self.file.snapshot() as connection:
+                row = connection.execute(self.q.lane, (shelf.owner, space, view)).fetchone()
+                if row is None:
+                    return None
+                lane = Lane(row[0], space, view, row[1], self._fetch)
+                rows = connection.execute(self.q.lane_vectors, span(row[0])).fetchall()
+            _put(lane, rows)
+            shelf.lanes[space, view] = lane
+        return lane
+
+    def ids(self, keys: Iterable[int]) -> dict[int, str]:
+        """Ids of keys, to break ties."""
+        with self.file.reading() as connection:
+            return dict(connection.execute(self.q.ids_by_keys, (keys_json(keys),)).fetchall())
+
+    def _mask(self, shelf: Shelf, where: Where, tenant: bool) -> np.ndarray | None:
+        mask = shelf.mask(where, tenant=tenant)
+        if where.exclude:
+            with self.file.reading() as connection:
+                rows = connection.execute(self.q.keys_by_ids, (shelf.owner, json.dumps(sorted(where.exclude)))).fetchall()
+            mask = np.ones(shelf.size, bool) if mask is None else mask.copy()
+            mask[[key & LOW for _, key in rows if key & LOW < shelf.size]] = False
+        return mask
+
+    def _entries(self, shelf: Shelf, mask: np.ndarray | None, order: str) -> list[tuple]:
+        slots = np.arange(shelf.size) if mask is None else np.flatnonzero(mask)
+        ids = self.ids((shelf.base + slots).tolist())
+        facts = shelf.facts(slots)
+        recorded = shelf.columns["recorded"][slots].tolist()
+        keys = (shelf.base + slots).tolist()
+        if order == "turns":
+            return [(f.session or "", f.turn or 0, r, ids[k], k) for f, r, k in zip(facts, recorded, keys, strict=True) if k in ids]
+        sign = -1 if order == "newest" else 1
+        return [(sign * f.at, ids[k], k) for f, k in zip(facts, keys, strict=True) if k in ids]
+
+    def _extend(self, shelf: Shelf, next_slot: int) -> None:
+        if next_slot > shelf.size:
+            with self.file.reading() as connection:
+                rows = connection.execute(self.q.columns, (shelf.base + shelf.size, shelf.base + next_slot)).fetchall()
+            shelf.extend(rows)
+
+    def _follow(self, shelf: Shelf, next_slot: int, change: int) -> bool:
+        """Catch up. False when the log no longer reaches back to where the shelf stands."""
+        old = shelf.size
+        self._extend(shelf, next_slot)
+        if change == shelf.change:
+            return True
+        with self.file.reading() as connection:
+            entries = connection.execute(self.q.changes_since, (shelf.owner, shelf.change)).fetchall()
+            if not entries or entries[0][0] != shelf.change + 1:
+                return False
+            for _, what, lane, slots in entries:
+                self._replay(connection, shelf, what, lane, [slot for slot in array("I", slots) if what == "vectors" or slot < old])
+        return True
+
+    def _replay(self, connection, shelf: Shelf, what: str, number: int, slots: Sequence[int]) -> None:
+        lanes = [lane for lane in shelf.lanes.values() if what == "words" or lane.number == number]
+        if what != "vectors":
+            rows = {}
+            for slot in slots:
+                rows.update({row[0]: row for row in connection.execute(self.q.columns, (shelf.base + slot, shelf.base + slot + 1))})
+            for slot in slots:
+                shelf.amend(slot, rows.get(shelf.base + slot), words=what == "words")
+        for lane in lanes if what != "columns" else ():
+            for slot in slots:
+                lane.drop(slot)
+            keys = keys_json(lane.number << 32 | slot for slot in slots)
+            _put(lane, connection.execute(self.q.vectors_by_keys, (keys,)).fetchall())
+
+    def _fetch(self, keys: Sequence[int]) -> dict[int, np.ndarray]:
+        with self.file.reading() as connection:
+            rows = connection.execute(self.q.vectors_by_keys, (keys_json(keys),)).fetchall()
+        return {key & LOW: np.frombuffer(blob, "<f4") for key, blob in rows}
+
+    def _path(self, number: int) -> str:
+        path = self._paths.get(number)
+        if path is None:
+            with self.file.reading() as connection:
+                path = self._paths[number] = connection.execute(self.q.path_of, (number,)).fetchone()[0]
+        return path
+
+    def _shelf_of(self, number: int) -> Shelf:
+        path = self._path(number)
+        shelf = self._shelves.get(path) or self.shelf(path)
+        if shelf is None:
+            raise StoreUnavailable(f"The owner {path} has gone.")
+        return shelf
+
+    def _make_room(self, path: str) -> None:
+        """Keep the shelves used last, within a bound."""
+        self._shelves.move_to_end(path)
+        while len(self._shelves) > 2 and sum(shelf.nbytes() for shelf in self._shelves.values()) > SHELVES_BYTES:
+            self._shelves.popitem(last=False)
+
+
+def span(number: int) -> tuple[int, int]:
+    """The keys of an owner or a lane."""
+    return number << 32, (number + 1) << 32
+
+
+def _put(lane: Lane, rows: Sequence[tuple[int, bytes]]) -> None:
+    if rows:
+        block = np.frombuffer(b"".join([blob for _, blob in rows]), "<f4").reshape(len(rows), -1)
+        lane.put([key & LOW for key, _ in rows], block)

@@ -1,0 +1,228 @@
+"""One sqlite file, opened: two connections, short write transactions, and errors that name the cure.
+
+Why two: writes of this process and of others reach the reader by the same path, the file. Why our own checkpoints:
+SQLite before 3.51.3 can damage a file when a checkpoint overlaps a commit that restarts the log
+(https://sqlite.org/wal.html#walresetbug); most Pythons carry an older one. So automatic checkpoints are off, and ours run
+while we hold the write lock, when nobody can commit.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import RLock
+
+from ..errors import NotADatabase, RecollectError, StoreBusy, StoreClosed, StoreReadOnly, StoreUnavailable
+from . import migrate, sql
+
+APPLICATION_ID = 0x52434C54  # "RCLT": whose file it is
+BUSY_SECONDS = 30.0
+CHECKPOINT_COMMITS = 400
+CHECKPOINT_BYTES = 16 << 20
+_MIGRATIONS = "sqlite/migrations"
+
+
+class SqliteFile:
+    """`reading()` and `writing()` hand out a connection, one caller at a time each."""
+
+    def __init__(self, path: str, *, busy_seconds: float = BUSY_SECONDS) -> None:
+        self.path = path
+        self.busy_seconds = busy_seconds
+        self.in_memory = path == ":memory:"
+        self.writes = 0  # commits of our own, for readers on the same connection
+        self._unchecked = [0, 0]  # commits and bytes since the last checkpoint
+        self._reader_lock, self._writer_lock = RLock(), RLock()
+        if self.in_memory:
+            self._reader_lock = self._writer_lock
+        self._closed = False
+        with self._named():
+            self._writer = self._connect()
+            try:
+                self._prepare()
+                self._reader = self._writer if self.in_memory else self._connect()
+            except BaseException:
+                self._writer.close()
+                raise
+
+    @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """The reading connection, outside a transaction: each statement sees the newest commit."""
+        with self._reader_lock, self._named():
+            self._check_open()
+            yield self._reader
+
+    @contextmanager
+    def snapshot(self) -> Iterator[sqlite3.Connection]:
+        """The reading connection inside a transaction: all statements see one state."""
+        with self.reading() as connection:
+            if connection.in_transaction:
+                yield connection
+                return
+            connection.execute("BEGIN")
+            try:
+                yield connection
+            finally:
+                connection.execute("COMMIT")
+
+    @contextmanager
+    def writing(self, size: int = 0) -> Iterator[sqlite3.Connection]:
+        """A write transaction: committed when the block ends well, undone when it does not. `size`: about how many bytes."""
+        with self._writer_lock, self._named():
+            self._check_open()
+            connection = self._writer
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield connection
+                connection.execute("COMMIT")
+            except BaseException:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+            self.writes += 1
+            self._maybe_checkpoint(size)
+
+    def pulse(self) -> tuple[int, int]:
+        """Changes whenever anybody has committed. Call while reading."""
+        return self._reader.execute("PRAGMA data_version").fetchone()[0], self.writes
+
+    def backup(self, target: str) -> None:
+        """A consistent copy, while others go on writing."""
+        with self.reading() as connection, sqlite3.connect(target) as copy:
+            connection.backup(copy, pages=1024)
+        copy.close()
+
+    def checkpoint(self) -> None:
+        """Move the log into the file, holding the write lock so that no commit can overlap."""
+        if self.in_memory:
+            return
+        with self._writer_lock, self._reader_lock:
+            self._check_open()
+            self._unchecked = [0, 0]
+            self._writer.execute("BEGIN IMMEDIATE")
+            try:
+                self._reader.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+            finally:
+                self._writer.execute("ROLLBACK")
+
+    def close(self) -> None:
+        with self._writer_lock, self._reader_lock:
+            if not self._closed:
+                self._closed = True
+                self._reader.close()
+                self._writer.close()
+
+    def size(self) -> int:
+        return 0 if self.in_memory else sum(os.path.getsize(p) for p in (self.path, self.path + "-wal") if os.path.exists(p))
+
+    def _maybe_checkpoint(self, size: int) -> None:
+        commits, total = self._unchecked[0] + 1, self._unchecked[1] + size
+        self._unchecked = [commits, total]
+        if commits >= CHECKPOINT_COMMITS or total >= CHECKPOINT_BYTES:
+            try:
+                self.checkpoint()
+            except sqlite3.OperationalError:
+                pass  # somebody else is writing: the log stays as it is and the next commit tries again
+            self._unchecked = [0, 0]
+
+    def _connect(self) -> sqlite3.Connection:
+        if not self.in_memory:
+            parent = Path(self.path).absolute().parent
+            if not parent.is_dir():
+                raise StoreUnavailable(f"There is no folder {parent}.", hint=f"Make it first: mkdir -p {parent}")
+        connection = sqlite3.connect(
+            self.path, timeout=self.busy_seconds, isolation_level=None, check_same_thread=False, cached_statements=256
+        )
+        connection.execute("PRAGMA cache_size = -16000")
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA secure_delete = ON")
+        connection.execute("PRAGMA wal_autocheckpoint = 0")
+        return connection
+
+    def _prepare(self) -> None:
+        """Make a new file ours, bring an old one up to date, refuse what is not ours."""
+        connection = self._writer
+        if self._blank(connection) and not self.in_memory:
+            connection.execute("PRAGMA page_size = 8192")
+            self._patiently("PRAGMA journal_mode = WAL")
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            self._bring_up(connection)
+            connection.execute("COMMIT")
+        except BaseException:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            raise
+        if not self.in_memory and connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+            self._patiently("PRAGMA journal_mode = WAL")
+
+    def _blank(self, connection: sqlite3.Connection) -> bool:
+        return not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+
+    def _bring_up(self, connection: sqlite3.Connection) -> None:
+        known = sql.migrations(_MIGRATIONS)
+
+        def run(script: str) -> None:
+            for statement in migrate.statements(script):
+                connection.execute(statement)
+
+        def note(number: int, name: str) -> None:
+            connection.execute("INSERT INTO migrations VALUES (?, ?)", (number, name))
+
+        if self._blank(connection):
+            run(sql.text("sqlite/schema.sql"))
+            note(1, "schema")
+            for number, name, _ in known:
+                note(number, name)
+        elif connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
+            raise NotADatabase(f"{self.path} is a database of another program.", hint="Name another file.")
+        version = connection.execute("PRAGMA user_version").fetchone()[0] or migrate.latest(known)
+        version = migrate.bring_up(version, known, run, note, self.path)
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        connection.execute(f"PRAGMA user_version = {version}")
+
+    def _patiently(self, statement: str) -> None:
+        """SQLite does not wait for other processes when it changes the journal mode: we do."""
+        deadline = time.monotonic() + self.busy_seconds
+        while True:
+            try:
+                self._writer.execute(statement)
+                return
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error) or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.01)
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise StoreClosed()
+
+    @contextmanager
+    def _named(self) -> Iterator[None]:
+        """sqlite's errors as ours."""
+        try:
+            yield
+        except sqlite3.DatabaseError as error:
+            raise _translated(error, self.path) from error
+
+
+def _translated(error: sqlite3.DatabaseError, path: str) -> RecollectError | sqlite3.DatabaseError:
+    said = str(error)
+    if "not a database" in said or "malformed" in said:
+        return NotADatabase(
+            f"{path} is not a recollect database ({said}).", hint="Name another file, or restore a backup: recollect restore."
+        )
+    if "locked" in said or "busy" in said:
+        return StoreBusy(f"{path} stayed locked by another process.", hint="Try again; find the process that keeps it open.")
+    if "readonly" in said:
+        return StoreReadOnly(f"{path} can't be written ({said}).", hint="Check the permissions of the file and of its folder.")
+    if "unable to open" in said:
+        return StoreUnavailable(
+            f"{path} can't be opened ({said}).", hint="It must be a file in a folder this user may write to."
+        )
+    if "full" in said or "disk I/O" in said:
+        return StoreUnavailable(f"{path} can't be written ({said}).", hint="Free some space; nothing acknowledged is lost.")
+    return error

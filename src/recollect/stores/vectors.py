@@ -1,0 +1,179 @@
+"""The vectors of an open sqlite store, in memory, searched exactly and fast.
+
+A lane is one owner's view in one space (an embedder's fingerprint): one contiguous block, so no search needs a filter to
+stay within its owner. Small lanes are scanned as they are. From `CODED` records on, 4-bit codes (TurboQuant, Zandieh
+et al. 2025, by way of the turbovec package) nominate candidates and the float32 vectors decide; how many candidates are
+nominated follows from the error seen in this very query. Without turbovec every lane is scanned exactly: slower, same answers.
+
+What it is not: the truth. It is loaded from the store's rows and can be thrown away at any time.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+import numpy as np
+
+from ..errors import InvalidVector
+
+CODED = 4096  # records from which scanning codes beats scanning float32 (scripts/bench prints where)
+HELD_BYTES = 256 << 20  # float32 kept in memory for a coded lane; beyond it finalists are read from the file
+STAGED = 32_768  # from here turbovec's own first pass is coarser and must be asked for more (measured on random vectors)
+SAMPLE = 1024
+SIGMAS = 4.0
+Fetch = Callable[[Sequence[int]], Mapping[int, np.ndarray]]
+
+
+class Lane:
+    """One block of unit vectors, in order of arrival; `slots[i]` says whose row i is."""
+
+    def __init__(self, number: int, space: str, view: str, dimension: int, fetch: Fetch) -> None:
+        self.number, self.space, self.view, self.dimension = number, space, view, dimension
+        self.fetch = fetch
+        self.count = 0
+        self.row: dict[int, int] = {}  # slot → row, where rows are not simply slots
+        self.slots = np.zeros(0, np.int32)
+        self.dead = np.zeros(0, bool)
+        self.any_dead = False
+        self.block: np.ndarray | None = np.zeros((0, dimension), np.float32)
+        self.codes = None
+
+    def put(self, slots: Sequence[int], block: np.ndarray) -> None:
+        """Add or replace vectors."""
+        for slot in slots:
+            if slot in self.row:
+                self.drop(slot)
+        first, self.count = self.count, self.count + len(slots)
+        self._grow(self.count)
+        self.slots[first : self.count] = slots
+        self.row.update(zip(slots, range(first, self.count), strict=True))
+        if self.block is not None:
+            self.block[first : self.count] = block
+        if self.codes is not None:
+            self.codes.add(_padded(block))
+        elif self.count >= CODED:
+            self._encode()
+
+    def drop(self, slot: int) -> None:
+        """Forget a vector; its row stays empty until the lane is loaded anew."""
+        row = self.row.pop(slot, None)
+        if row is not None:
+            self.dead[row] = self.any_dead = True
+
+    def nearest(self, query: np.ndarray, k: int, threshold: float | None, mask: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+        """Slots whose cosine reaches the k-th best (ties included) and the threshold, with the cosines; in no order."""
+        allowed = self._allowed(mask)
+        if allowed is not None and not allowed.any():
+            return np.empty(0, np.int64), np.empty(0)
+        rows = self._scan(query, k, allowed) if self.codes is None else self._nominate(query, k, allowed)
+        slots = self.slots[rows].astype(np.int64)
+        cosines = self._exact(rows, slots, query)
+        if threshold is not None:
+            keep = cosines >= threshold
+            slots, cosines = slots[keep], cosines[keep]
+        if len(cosines) > k:
+            keep = cosines >= np.partition(cosines, len(cosines) - k)[len(cosines) - k]
+            slots, cosines = slots[keep], cosines[keep]
+        return slots, cosines
+
+    def vectors(self, slots: Iterable[int]) -> dict[int, np.ndarray]:
+        """The unit vectors of some slots."""
+        there = [slot for slot in slots if slot in self.row]
+        if self.block is None:
+            return dict(self.fetch([self.number << 32 | slot for slot in there]))
+        return {slot: self.block[self.row[slot]] for slot in there}
+
+    def nbytes(self) -> int:
+        held = 0 if self.block is None else self.block.nbytes
+        return held + self.count * (100 + (self.dimension // 2 if self.codes is not None else 0))
+
+    def _allowed(self, mask: np.ndarray | None) -> np.ndarray | None:
+        if mask is None and not self.any_dead:
+            return None
+        alive = ~self.dead[: self.count]
+        return alive if mask is None else alive & mask[self.slots[: self.count]]
+
+    def _scan(self, query: np.ndarray, k: int, allowed: np.ndarray | None) -> np.ndarray:
+        cosines = self.block[: self.count] @ query
+        if allowed is not None:
+            cosines[~allowed] = -9.0
+            k = min(k, int(np.count_nonzero(allowed)))
+        if len(cosines) <= k:
+            return np.arange(len(cosines))
+        floor = np.partition(cosines, len(cosines) - k)[len(cosines) - k]
+        return np.flatnonzero(cosines >= max(floor - 2e-6, -8.0))  # float32 noise must not decide a tie
+
+    def _nominate(self, query: np.ndarray, k: int, allowed: np.ndarray | None) -> np.ndarray:
+        room = self.count if allowed is None else int(np.count_nonzero(allowed))
+        wanted = min(room, max(2 * k, 64 if self.count < STAGED else 200))
+        asked = _padded(query[None, :])
+        while True:
+            estimates, rows = self.codes.search(asked, k=wanted, mask=allowed)
+            estimates, rows = estimates[0], rows[0]
+            if wanted >= room or wanted >= 4096:
+                return rows
+            cosines = self._exact(rows, self.slots[rows], query)
+            top = np.sort(cosines)[-min(k, 10)]
+            noise = float(np.std(cosines - estimates))
+            if top - estimates[-1] >= SIGMAS * noise:
+                return rows
+            wanted = min(room, wanted * 4)
+
+    def _exact(self, rows: np.ndarray, slots: np.ndarray, query: np.ndarray) -> np.ndarray:
+        if self.block is not None:
+            block = self.block[rows]
+        else:
+            found = self.fetch([self.number << 32 | int(slot) for slot in slots])
+            block = np.array([found[int(slot)] for slot in slots], np.float32)
+        return np.round(block.astype(np.float64) @ query.astype(np.float64), 6)
+
+    def _encode(self) -> None:
+        """Switch to codes, when the package that makes them is there."""
+        try:
+            from turbovec import TurboQuantIndex
+        except ImportError:
+            return
+        codes = TurboQuantIndex(-(-self.dimension // 8) * 8, 4)
+        block = _padded(self.block[: self.count])
+        codes.calibrate(block[np.random.default_rng(0).permutation(self.count)[:SAMPLE]])
+        codes.add(block)
+        codes.prepare()
+        self.codes = codes
+
+    def _grow(self, size: int) -> None:
+        if size <= len(self.slots):
+            return
+        room = max(size, len(self.slots) * 5 // 4, 16)
+        self.slots = np.concatenate([self.slots, np.zeros(room - len(self.slots), np.int32)])
+        self.dead = np.concatenate([self.dead, np.zeros(room - len(self.dead), bool)])
+        if self.block is None:
+            return
+        if self.codes is not None and room * self.dimension * 4 > HELD_BYTES:
+            self.block = None
+            return
+        block = np.empty((room, self.dimension), np.float32)
+        block[: len(self.block)] = self.block
+        self.block = block
+
+
+def usable(vector: object) -> np.ndarray:
+    """A vector as float32, little-endian; refuses what no search could use."""
+    vector = np.asarray(vector, "<f4")
+    if vector.ndim != 1 or not len(vector) or not np.isfinite(vector).all() or not vector.any():
+        raise InvalidVector(
+            "A vector must be a row of finite numbers, not all zero.", hint="Look for NaN or infinity in what the model returned."
+        )
+    return vector
+
+
+def _padded(block: np.ndarray) -> np.ndarray:
+    """turbovec wants a width that is a multiple of eight; zeros change no inner product."""
+    extra = -block.shape[1] % 8
+    block = np.ascontiguousarray(block, np.float32)
+    return np.pad(block, ((0, 0), (0, extra))) if extra else block
+
+
+def keys_json(keys: Iterable[int]) -> str:
+    """A list of keys as one SQL parameter."""
+    return json.dumps(list(keys))
