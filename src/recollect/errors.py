@@ -131,6 +131,12 @@ class EmbedderFailed(RecollectError, RuntimeError):
     code = "embedder_failed"
 
 
+class EmbedderRefused(EmbedderFailed):
+    """The embedder will not take one of these texts; trying it again is of no use, others it may take."""
+
+    code = "embedder_refused"
+
+
 class EmbedderTimeout(EmbedderFailed, TimeoutError):
     """The embedder did not answer within its deadline."""
 

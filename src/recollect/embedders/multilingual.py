@@ -20,6 +20,7 @@ import numpy as np
 
 from ..errors import EmbedderFailed
 from ..ports import Profile
+from .batches import sendable
 from .rows import checked_rows, unit_rows
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ class MultilingualEmbedder:
         said = [number for number, text in enumerate(texts) if text.strip()]
         if said:
             with _ONE_AT_A_TIME:
-                rows[said] = self._encoded([_readable(texts[number][: self.profile.max_chars]) for number in said])
+                rows[said] = self._encoded([sendable(texts[number], self.profile.max_chars) for number in said])
         return unit_rows(rows)
 
     embed_queries = embed_documents
@@ -71,7 +72,3 @@ def _encoder() -> USE:
 
     return USE(threads=1)
 
-
-def _readable(text: str) -> str:
-    """A lone surrogate is half a character that the package's tokeniser refuses; it becomes a question mark."""
-    return text.encode("utf-8", "replace").decode("utf-8")

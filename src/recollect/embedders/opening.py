@@ -18,8 +18,6 @@ from ..ports import Embedder, Profile
 if TYPE_CHECKING:
     import numpy as np
 
-TIMEOUT = 10.0  # seconds a remote embedder has for one call, retries and all
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
@@ -29,7 +27,7 @@ class Options:
     api_key: str | None = None
     base_url: str | None = None
     dimensions: int | None = None
-    timeout: float = TIMEOUT
+    timeout: float | None = None
 
     def __repr__(self) -> str:
         key = "set" if self.api_key else "none"
@@ -43,9 +41,13 @@ def open_embedder(
     api_key: str | None = None,
     base_url: str | None = None,
     dimensions: int | None = None,
-    timeout: float = TIMEOUT,
+    timeout: float | None = None,
 ) -> Embedder | None:
     """The embedder that `spec` names, or None for "none".
+
+    A remote one takes a model after a colon, and the size of a model we don't know after an @: "openai:text-embedding-3-small",
+    "ollama:qwen3-embedding:8b", "openai:bge-m3@1024". `dimensions` asks a model for shorter vectors; `timeout` is what one
+    request has, retries and all (10 seconds, Ollama 60: it may have to load the model first).
 
     An object that has a `profile` is returned as it is; one with only `embed_queries` and `embed_documents` is wrapped, so
     that it has one and its answers are checked.

@@ -22,11 +22,15 @@ def unit_rows(matrix: np.ndarray) -> np.ndarray:
 def checked_rows(values: object, *, count: int, dimension: int, who: str) -> np.ndarray:
     """`values` as `count` finite rows of `dimension` float32 numbers, or `EmbedderFailed` saying what was seen."""
     try:
-        matrix = np.asarray(values, dtype=np.float32)
+        with np.errstate(over="ignore"):  # a number too large becomes infinite, and is reported as that
+            seen = np.asarray(values)
+            matrix = seen.astype(np.float32) if seen.dtype.kind in "fiu" else None
     except (TypeError, ValueError, OverflowError):
-        raise EmbedderFailed(f"{who} answered with something that is not {count} rows of numbers.") from None
+        matrix = None
+    if matrix is None:
+        raise EmbedderFailed(f"{who} answered with something that is not {count} rows of numbers.")
     if count == 0 and matrix.size == 0:
-        return np.zeros((0, dimension), dtype=np.float32)
+        return empty(dimension)
     if matrix.ndim != 2 or matrix.shape[0] != count:
         raise EmbedderFailed(f"{who} answered with shape {matrix.shape} to {count} texts; {count} rows were due.")
     if matrix.shape[1] != dimension:
