@@ -1,0 +1,63 @@
+"""Vectors to measure with: neighbours that mean something, or none at all.
+
+`words`: every word has a fixed random direction, with the falling spectrum that embeddings of text have; a text is the sum
+of its words, rarer ones heavier, plus a little noise. Texts that share words are neighbours, as with a real model, and no model
+is needed. `random`: independent directions, without any neighbourhood: the hard case for quantised search.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+DIMENSION = 384
+_WORD = re.compile(r"\w+")
+_NOISE, _QUESTION_NOISE, _LEAN = 0.35, 0.25, 0.5  # shares of a vector's length; how far a question leans to its record
+_STEP = 2_000
+
+
+class Words:
+    """The directions and weights of the words of a corpus."""
+
+    def __init__(self, texts: Sequence[str], seed: int = 384) -> None:
+        counts = Counter(word for text in texts for word in set(_WORD.findall(text.lower())))
+        self.row = {word: number for number, word in enumerate(counts)}
+        weight = np.log(1 + len(texts) / np.fromiter(counts.values(), np.float32, len(counts)))
+        spectrum = (1 + np.arange(DIMENSION, dtype=np.float32) / 24) ** -0.5
+        directions = np.random.default_rng(seed).standard_normal((len(counts), DIMENSION), np.float32) * spectrum
+        self.directions = np.vstack([unit(directions) * weight[:, None], np.zeros((1, DIMENSION), np.float32)])
+
+    def of(self, texts: Sequence[str]) -> np.ndarray:
+        """The sums of the texts' words, as unit vectors."""
+        rows = [[self.row.get(word, -1) for word in _WORD.findall(text.lower())] or [-1] for text in texts]
+        starts = np.cumsum([0, *map(len, rows[:-1])])
+        return unit(np.add.reduceat(self.directions[np.concatenate(rows)], starts))
+
+
+def write(path: Path, texts: Sequence[str], asked: Sequence[tuple[str, int]], kind: str, seed: int = 11) -> None:
+    """vectors.npy and questions.npy in this folder."""
+    chance = np.random.default_rng(seed)
+    shape = (len(texts), DIMENSION)
+    out = np.lib.format.open_memmap(path / "vectors.npy", mode="w+", dtype=np.float32, shape=shape)
+    words = Words(texts) if kind == "words" else None
+    for at in range(0, len(texts), _STEP):
+        some = texts[at : at + _STEP]
+        plain = words.of(some) if words else np.zeros((len(some), DIMENSION), np.float32)
+        out[at : at + _STEP] = unit(plain + _noise(chance, len(some), _NOISE))
+    plain = words.of([text for text, _ in asked]) if words else np.zeros((len(asked), DIMENSION), np.float32)
+    if words:
+        plain += [_LEAN * out[number] if number >= 0 else np.zeros(DIMENSION) for _, number in asked]
+    np.save(path / "questions.npy", unit(plain + _noise(chance, len(asked), _QUESTION_NOISE)))
+
+
+def unit(rows: np.ndarray) -> np.ndarray:
+    """Rows of length one; a row of zeros stays."""
+    return (rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)).astype(np.float32, copy=False)
+
+
+def _noise(chance: np.random.Generator, count: int, length: float) -> np.ndarray:
+    return chance.standard_normal((count, DIMENSION), np.float32) * np.float32(length / DIMENSION**0.5)

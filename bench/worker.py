@@ -1,0 +1,44 @@
+"""One measurement in a process of its own, so that nobody's memory, threads or caches are another's."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+import tempfile
+from pathlib import Path
+
+from . import exact, ours
+from .contestant import resident_mb, seconds, size_mb, timed
+from .world import World
+
+
+def run(job: dict) -> dict[str, object]:
+    world = World(Path(job["world"]), job["size"], job["owners"])
+    folder = Path(job["folder"])
+    if job["what"] == "first":
+        return ours.first_answer(world, folder / "memory.db", job["owner"], job["recipe"])
+    if job["what"] == "writes":
+        with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
+            return ours.writes(world, Path(scratch))
+    folder.mkdir(parents=True)
+    if job["what"] == "peer":
+        return peer(world, folder, job["peer"])
+    return {"one": ours.one_owner, "many": ours.many_owners}[job["what"]](world, folder, job["recipe"])
+
+
+def peer(world: World, folder: Path, name: str) -> dict[str, object]:
+    engine = importlib.import_module(f"bench.peers.{name}").Peer()
+    found: dict[str, object] = {"name": engine.name, "setup": engine.setup}
+    found["build_s"] = round(seconds(lambda: engine.build(folder, world.records())), 1)
+    found["all"] = timed(lambda q: engine.query(q.text, q.vector, None), world.warm, world.questions)
+    found["rss_mb"] = resident_mb()
+    found["owner"] = timed(lambda q: engine.query(q.text, q.vector, "o7"), world.warm, world.questions)
+    near = [[int(id[1:]) for id in engine.nearest(q.vector)] for q in world.questions[: ours.EXACT_QUESTIONS]]
+    found["vector_recall"] = round(exact.vector_overlap(world, near), 4)
+    engine.close()
+    return found | {"disk_mb": size_mb(folder), "records": world.size, "small": len(world.of_owner("o7"))}
+
+
+if __name__ == "__main__":
+    print("RESULT " + json.dumps(run(json.loads(sys.argv[1]))))
