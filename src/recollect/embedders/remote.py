@@ -3,9 +3,10 @@
 For `openai.py` and `ollama.py`, and for any adapter like them. Not a general HTTP client: it follows no redirect (a key must
 not travel to another host) and uses no proxy (name a gateway as the base URL instead).
 
-On the standard library's `http.client`, because one POST needs no more: httpx would bring five further packages, and its read
-timeout, like urllib3's, starts anew with every packet, so a server that drips a byte a second is waited for without end. Here every wait, of connecting, writing and each
-read, is cut to what is left of one deadline. Only the name look-up is not: the system gives no handle on it.
+On the standard library's `http.client`, because one POST needs no more: httpx would bring five further packages, and its
+read timeout, like urllib3's, starts anew with every packet, so a server that drips a byte a second is waited for without
+end. Here every wait, of connecting, writing and each read, is cut to what is left of one deadline. Only the name look-up is
+not: the system gives no handle on it.
 
 The breaker is Nygard's (Release It!, 2007): after some failures in a row nobody waits any more, after a rest one call probes.
 A refusal of one text (400, 413, 422) is no failure of the server and does not count.
