@@ -18,7 +18,7 @@ from pathlib import Path
 from . import report
 from .contestant import ENVIRONMENT
 from .peers import NAMES
-from .world import QUESTIONS, WARM, prepare
+from .world import QUESTIONS, WARM, held, prepare
 
 HERE = Path(__file__).resolve().parent.parent
 MILLION = 1_000_000
@@ -52,6 +52,8 @@ def main() -> None:
     tenants = options.tenants if options.tenants is not None else (1000 if sizes[-1] >= MILLION else 0)
     options.data.mkdir(parents=True, exist_ok=True)
     world = prepare(options.data, max(sizes[-1], tenants * 1000), options.vectors, options.text)
+    there = held(world)
+    sizes, tenants = sorted({min(size, there) for size in sizes}), min(tenants, there // 1000)
     found: dict[str, object] = {"machine": machine(), "options": settings(options, sizes)}
     runs = options.data / "runs"
     shutil.rmtree(runs, ignore_errors=True)

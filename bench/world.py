@@ -80,6 +80,11 @@ def prepare(root: Path, size: int, kind: str, own: Path | None) -> Path:
     return folder
 
 
+def held(folder: Path) -> int:
+    """How many records a prepared folder has: fewer than asked for, when one's own text has no more."""
+    return len(np.load(folder / "vectors.npy", mmap_mode="r"))
+
+
 def _make(folder: Path, size: int, kind: str, own: Path | None) -> None:
     if own:
         texts, asked = text.folder(own)
