@@ -1,4 +1,4 @@
-"""OpenAI-style servers and Ollama, against a server on this machine that stalls, drips, fails and lies."""
+"""The one transport and OpenAI-style servers, against a server on this machine that stalls, drips, fails and lies."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from recollect.embedders import open_embedder
 from recollect.embedders.batches import in_batches
-from recollect.embedders.ollama import OllamaEmbedder
 from recollect.embedders.openai import OpenAIEmbedder
 from recollect.embedders.remote import Patience, Remote
 from recollect.errors import (
@@ -382,45 +381,3 @@ def test_a_tls_handshake_that_stalls_is_cut_off(server):
     embedder = OpenAIEmbedder("m@8", base_url=server.url.replace("http:", "https:"), timeout=0.3)
     with pytest.raises(EmbedderFailed):
         embedder.embed_queries(["x"])
-
-
-def test_ollama_asks_as_it_is_documented():
-    with fake.FakeServer(size=4096) as server:
-        embedder = open_embedder("ollama", base_url=server.url)
-        assert embedder.profile.fingerprint == "ollama:qwen3-embedding:8b:1024:prefix-1"
-        rows = embedder.embed_documents(TEXTS)
-        np.testing.assert_allclose(rows, expected(server, size=1024), atol=1e-6)
-        path, _, body = server.requests[0]
-        assert path == "/api/embed"
-        assert body == {"model": "qwen3-embedding:8b", "input": TEXTS, "truncate": False, "dimensions": 1024}
-        embedder.embed_queries(["who?", ""])
-        prefix = "Instruct: Given a web search query, retrieve relevant passages that answer the query\nQuery:"
-        assert server.requests[1][2]["input"] == [prefix + "who?"]
-
-
-def test_an_ollama_that_ignores_dimensions_is_cut_here():
-    def whole(handler, body):
-        fake.well(handler, {"input": body["input"]})
-
-    with fake.FakeServer(size=4096) as server:
-        server.script = [whole]
-        rows = open_embedder("ollama", base_url=server.url).embed_documents(TEXTS)
-        np.testing.assert_allclose(rows, expected(server, size=1024), atol=1e-6)
-        np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("behaviour", "says"),
-    [
-        (fake.rows(lambda rows: [row[:500] for row in rows]), "500 numbers; 768 were due"),
-        (fake.rows(lambda rows: rows[:1]), "3 rows were due"),
-        (fake.rows(lambda rows: ["x"] * 3), "without a list"),
-        (fake.text(b'{"error": "model not found"}', 404), "is the model there"),
-        (fake.text(b"null"), "without a list"),
-    ],
-)
-def test_ollama_lies_are_caught_as_well(behaviour, says):
-    with fake.FakeServer(size=768) as server:
-        server.script = [behaviour]
-        with pytest.raises(EmbedderFailed, match=says):
-            OllamaEmbedder("mine@768", base_url=server.url).embed_documents(TEXTS)
