@@ -285,7 +285,8 @@ def contents(store, owner: str, where: dict):
     records = store.records(keys)
     vectors = [{keys.index(key): v.tolist() for key, v in store.vector.vectors(*place, keys).items()} for place in PLACES]
     known = {text: v.tolist() for text, v in store.outbox.known("toy", [record.text for record in records]).items()}
-    return records, store.facts(keys), vectors, sorted(known)
+    facts = store.facts(keys)
+    return records, [facts[key] for key in keys], vectors, sorted(known)
 
 
 def status(store, owner: str):

@@ -31,15 +31,15 @@ def a_record_comes_back_as_it_was(store: Store) -> None:
     _put(store, whole, bare)
     keys = [store.resolve(_where(), ["m1", "m2", "none"])[name] for name in ("m2", "m1")]
     assert store.records(keys) == [bare, whole]
-    assert store.facts(keys) == [
-        Facts(AGELESS, "semantic", "note", None, None, 0.5, 0),
-        Facts(_NOW - 3 * _DAY, "fact", "turn", "s", 4, 0.75, 2),
-    ]
+    assert dict(store.facts(keys)) == {
+        keys[0]: Facts(AGELESS, "semantic", "note", None, None, 0.5, 0),
+        keys[1]: Facts(_NOW - 3 * _DAY, "fact", "turn", "s", 4, 0.75, 2),
+    }
 
 
 def an_empty_store_finds_nothing(store: Store) -> None:
     assert _everything(store, _where()) == [[]] * 5
-    assert store.resolve(_where(), ["m1"]) == {} and store.facts([]) == [] and store.records([]) == []
+    assert store.resolve(_where(), ["m1"]) == {} and dict(store.facts([7])) == {} and store.records([7]) == []
     assert store.settings(_ALICE) == {} and store.outbox.waiting(None) == 0 and store.outbox.known("toy", ["x"]) == {}
     assert store.vector.coverage(_where(), *_FULL) == (0, 0)
 
@@ -259,7 +259,8 @@ def forgetting_leaves_nothing_behind(store: Store) -> None:
     receipt = store.write(_ALICE, [Forget(id="m1")])
     assert dict(receipt.removed) == {"records": 1, "vectors": 1, "jobs": 1}
     assert _everything(store, _where()) == [[]] * 5 and store.records([key]) == [] and store.outbox.waiting(None) == 0
-    assert store.vector.vectors(*_FULL, [key]) == {} and store.outbox.known("toy", ["goa"]) == {}
+    derived = store.facts([key]), store.vector.vectors(*_FULL, [key]), store.outbox.known("toy", ["goa"])
+    assert list(map(dict, derived)) == [{}, {}, {}]
     _put(store, _note("m1", "another goa"))
     assert _ids(store, store.lexical.words(_where(), "goa", 9, "any").keys) == ["m1"]
 

@@ -67,10 +67,10 @@ class InMemoryStore:
         start = 0 if after is None else keys.index(after) + 1
         return keys[start : start + max(0, limit)]
 
-    def facts(self, keys: Sequence[int]) -> list[Facts]:
-        """In the order of the keys; a key that has gone meanwhile is left out."""
+    def facts(self, keys: Sequence[int]) -> dict[int, Facts]:
+        """What scoring needs of each key; a key that is not there, or has gone meanwhile, is absent."""
         rows = self._box.read().rows
-        return [_facts(rows[key].record) for key in keys if key in rows]
+        return {key: _facts(rows[key].record) for key in keys if key in rows}
 
     def records(self, keys: Sequence[int]) -> list[Record]:
         """In the order of the keys; a key that has gone meanwhile is left out. What you get is yours to change."""
