@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 import tempfile
 from contextlib import ExitStack, contextmanager
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -25,6 +26,7 @@ from recollect.stores.inmemory import InMemoryStore
 pytestmark = pytest.mark.skipif(not hasattr(stores, "open_store"), reason="recollect.stores.open_store is not there yet")
 
 BACKENDS = {"sqlite": "sqlite:///{folder}/memory.db"}
+BOUNDS = {"postings.TAIL": 2, "sqlite_write.KEPT_CHANGES": 2, "sqlite.SHELVES_BYTES": 1}
 NOW = micros("2026-03-10T00:00Z")
 DAY = 86_400_000_000
 MOMENTS = [moment(NOW + days * DAY) for days in (0, -1, -2, 1)]
@@ -105,6 +107,16 @@ steps = st.builds(
 )  # fmt: skip
 
 
+@pytest.fixture(scope="module", params=["as it is", "with tiny bounds"])
+def bounds(request):
+    """What only many records would reach (merged runs, pruned logs, evicted shelves) is reached by few."""
+    with ExitStack() as patched:
+        for name, value in BOUNDS.items() if request.param != "as it is" else ():
+            patched.enter_context(patch(f"recollect.stores.{name}", value))
+        yield
+
+
+@pytest.mark.usefixtures("bounds")
 @pytest.mark.parametrize("name", BACKENDS)
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(steps=steps)
