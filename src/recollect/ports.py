@@ -182,8 +182,8 @@ class Store(Protocol):
     def select(self, where: Where, *, order: str, limit: int, after: int | None = None) -> list[int]:
         """Keys in an order: `newest`, `oldest` (event time) or `turns` (session, turn, recorded)."""
 
-    def facts(self, keys: Sequence[int]) -> list[Facts]:
-        """In the order of the keys."""
+    def facts(self, keys: Sequence[int]) -> Mapping[int, Facts]:
+        """What scoring needs of each key; a key that is not there, or has gone meanwhile, is absent."""
 
     def records(self, keys: Sequence[int]) -> list[Record]:
         """In the order of the keys; a key that has gone meanwhile is left out."""

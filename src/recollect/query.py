@@ -28,6 +28,7 @@ class Where:
     now: int
     as_of: int | None = None
     exclude: frozenset[str] = frozenset()
+    timeless: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

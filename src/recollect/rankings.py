@@ -6,11 +6,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from .query import Query
-from .records import Record, empty
+from .records import Record
 
 if TYPE_CHECKING:
     from .recipes import Recipe, RouteSpec
@@ -99,6 +99,12 @@ class Hit:
     def speaker(self) -> str | None:
         return self.record.speaker
 
+    def to_dict(self) -> dict[str, object]:
+        """The hit as a WorkingMemoryEntry-shaped dict."""
+        from .wire import entry_json
+
+        return entry_json(self)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnostics:
@@ -123,7 +129,6 @@ class Answer(Sequence):
     hits: tuple[Hit, ...] = ()
     profile: tuple[Record, ...] = ()
     diagnostics: Diagnostics
-    lost: Mapping[int, str] = field(default_factory=empty)  # candidates that were dropped late, and by which gate
 
     def __len__(self) -> int:
         return len(self.hits)

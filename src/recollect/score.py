@@ -101,7 +101,7 @@ def _chunks(found: list[Candidate], where: Where, store: Store) -> dict[str, lis
     )  # fmt: skip
     keys = store.select(narrowed, order="turns", limit=10_000)
     chunks: dict[str, list[tuple[int, Facts]]] = {}
-    for key, facts in zip(keys, store.facts(keys) if keys else (), strict=True):
+    for key, facts in store.facts(keys).items():
         chunks.setdefault(facts.session, []).append((key, facts))
     return chunks
 

@@ -141,6 +141,8 @@ class Shelf:
 
     def _timely(self, where: Where) -> np.ndarray | None:
         """What is there and holds at the moment asked for."""
+        if where.timeless:
+            return self.columns["there"][: self.size] if self._gone else None
         if where.as_of is not None:
             c, size, moment = self.columns, self.size, where.as_of
             mask = c["there"][:size] & (c["recorded"][:size] <= moment) & (c["superseded"][:size] > moment)

@@ -76,13 +76,20 @@ class SqliteStore:
         start = 0 if after is None else keys.index(after) + 1
         return keys[start : start + max(0, limit)]
 
-    def facts(self, keys: Sequence[int]) -> list[Facts]:
-        """In the order of the keys."""
+    def facts(self, keys: Sequence[int]) -> dict[int, Facts]:
+        """What scoring needs of each key; a key that is not there, or has gone meanwhile, is absent."""
+        found: dict[int, Facts] = {}
         with self.file.reading():
-            owners = {key >> 32 for key in keys}
-            if len(owners) == 1:
-                return self._shelf_of(owners.pop()).facts(np.array(keys, np.int64) & LOW)
-            return [self._shelf_of(key >> 32).facts(np.array([key & LOW]))[0] for key in keys]
+            for number in {key >> 32 for key in keys}:
+                path = self._path(number)
+                shelf = self._shelves.get(path) or self.shelf(path)
+                if shelf is None:
+                    continue
+                mine = [key for key in keys if key >> 32 == number and (key & LOW) < shelf.size]
+                slots = np.array(mine, np.int64) & LOW
+                there = shelf.columns["there"][slots].tolist()
+                found.update(entry for entry, keep in zip(zip(mine, shelf.facts(slots), strict=True), there, strict=True) if keep)
+        return found
 
     def records(self, keys: Sequence[int]) -> list[Record]:
         """In the order of the keys; a key that has gone meanwhile is left out."""
@@ -246,7 +253,8 @@ class SqliteStore:
         path = self._paths.get(number)
         if path is None:
             with self.file.reading() as connection:
-                path = self._paths[number] = connection.execute(self.q.path_of, (number,)).fetchone()[0]
+                row = connection.execute(self.q.path_of, (number,)).fetchone()
+            path = self._paths[number] = row[0] if row else ""
         return path
 
     def _shelf_of(self, number: int) -> Shelf:

@@ -154,9 +154,9 @@ def _best_first(store: SqliteStore, shelf: Shelf, slots: np.ndarray, scores: np.
 def _merged(store: SqliteStore, answers: list[tuple[list[int], list[float]]], limit: int) -> Found:
     keys = [key for keys, _ in answers for key in keys]
     scores = [score for _, scores in answers for score in scores]
-    ids, facts = store.ids(keys), store.facts(keys) if keys else []
-    ranked = sorted(zip(keys, scores, facts, strict=True), key=lambda e: (-e[1], -e[2].at, ids.get(e[0], "")))[:limit]
-    return Found([key for key, *_ in ranked], [score for _, score, _ in ranked])
+    ids, facts = store.ids(keys), store.facts(keys)
+    ranked = sorted(zip(keys, scores, strict=True), key=lambda e: (-e[1], -facts[e[0]].at, ids.get(e[0], "")))[:limit]
+    return Found([key for key, _ in ranked], [score for _, score in ranked])
 
 
 def _any(shelf: Shelf, mask: np.ndarray | None, text: str, limit: int) -> tuple[np.ndarray, np.ndarray]:

@@ -45,6 +45,8 @@ def _in_scope(record: Record, where: Where) -> bool:
 
 def _in_force(record: Record, where: Where) -> bool:
     """Whether the record holds at the moment asked about, and, with `as_of`, was known and not yet replaced then."""
+    if where.timeless:
+        return True
     moment_asked = where.now if where.as_of is None else where.as_of
     if record.valid_from is not None and micros(record.valid_from) > moment_asked:
         return False

@@ -1,0 +1,225 @@
+"""One embedder as the engine uses it: asked in time, never twice for the same text, and left alone while it is broken.
+
+`Embedding` asks questions' vectors under a deadline, remembers the last ones, checks what comes back, and after some failures
+in a row rests for a while. `Worker` turns waiting texts into vectors in the background: a thread that starts when there is work and
+ends when there is none. A text that fails waits longer each time and is never dropped: it stays in the store's outbox, where a
+crash can't reach it. Errors are raised to the read path, which answers without vectors and says so.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from .errors import EmbedderFailed, EmbedderResting, EmbedderTimeout, RecollectError
+from .ports import Embedder, Job, Profile, Store
+from .tokens import scripts
+
+if TYPE_CHECKING:
+    import numpy as np
+
+REMEMBERED = 512  # questions whose vectors are kept
+FAILURES, REST = 5, 30.0  # so many in a row, then so many seconds of rest
+BATCH, LEASE = 64, 120_000_000
+GRACE = 0.05  # what remember() gives a quick embedder, so that its vectors are there when it returns
+LONGEST_WAIT = 3600.0
+
+
+class Embedding:
+    """See the module. `wall` is a clock in seconds that other processes share."""
+
+    def __init__(self, embedder: Embedder, *, deadline: float, wall: Callable[[], float]) -> None:
+        self.embedder = embedder
+        self.profile: Profile = embedder.profile
+        self.deadline = deadline
+        self.wall = wall
+        self._asked: OrderedDict[str, np.ndarray] = OrderedDict()
+        self._failures, self._rests_until = 0, 0.0
+        self._lock = threading.Lock()
+
+    @property
+    def space(self) -> str:
+        return self.profile.fingerprint
+
+    def reads(self, text: str) -> bool:
+        """Can the model make sense of this text? An English one is not asked about Chinese."""
+        if not self.profile.scripts:
+            return True
+        used = scripts(text)
+        return not used or bool(used & self.profile.scripts)
+
+    def ask(self, text: str) -> Callable[[], np.ndarray]:
+        """Start embedding a question; call the result for the vector, or for the error."""
+        with self._lock:
+            known = self._asked.get(text)
+            if known is not None:
+                self._asked.move_to_end(text)
+                return lambda: known
+        if self.profile.inline:
+            return lambda: self._question(text)
+        self._awake()
+        return _started(lambda: self._question(text), self.deadline, self._failed)
+
+    def documents(self, texts: Sequence[str]) -> list[np.ndarray | None]:
+        """A unit vector for each text; None where the model knows none of its words."""
+        self._awake()
+        try:
+            rows = self.embedder.embed_documents([text[: self.profile.max_chars] for text in texts])
+            checked = [_unit(row, self.profile) for row in _rows(rows, len(texts))]
+        except Exception as error:
+            self._failed(error)
+            raise
+        self._failures = 0
+        return checked
+
+    def _question(self, text: str) -> np.ndarray:
+        try:
+            rows = self.embedder.embed_queries([text[: self.profile.max_chars]])
+            vector = _unit(_rows(rows, 1)[0], self.profile)
+        except Exception as error:
+            self._failed(error)
+            raise
+        if vector is None:
+            raise EmbedderFailed(f"{self.profile.name} knows no word of this question.")
+        self._failures = 0
+        with self._lock:
+            self._asked[text] = vector
+            while len(self._asked) > REMEMBERED:
+                self._asked.popitem(last=False)
+        return vector
+
+    def _awake(self) -> None:
+        if self._failures >= FAILURES and self.wall() < self._rests_until:
+            raise EmbedderResting(f"{self.profile.name} failed {self._failures} times in a row and rests for a while.")
+
+    def _failed(self, error: Exception) -> None:
+        self._failures += 1
+        self._rests_until = self.wall() + REST
+
+
+class Worker:
+    """Embeds what waits in a store's outbox. One per open store; its thread lives only while there is work."""
+
+    def __init__(self, store: Store, embedding: Embedding) -> None:
+        self.store, self.embedding = store, embedding
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._stopped = self._again = self._slow = False
+        self._idle = threading.Event()
+        self._idle.set()
+        self.last_error = ""
+
+    def kick(self, *, grace: float = 0.0) -> None:
+        """There is work. With a grace, wait that long for it to be done, unless the last one was in vain."""
+        with self._lock:
+            if self._stopped:
+                return
+            self._again = True
+            if self._thread is None:
+                self._idle.clear()
+                self._thread = threading.Thread(target=self._run, name="recollect-embedder", daemon=True)
+                self._thread.start()
+        if grace and not self._slow:
+            self._slow = not self._idle.wait(grace)
+
+    def wait(self, timeout: float) -> bool:
+        """Until the thread has nothing left to do."""
+        return self._idle.wait(timeout)
+
+    def stop(self, timeout: float) -> None:
+        """No more after the batch at hand; what is left stays in the outbox."""
+        self._stopped = True
+        self._idle.wait(timeout)
+
+    def _run(self) -> None:
+        while True:
+            try:
+                busy = self._batch()
+            except RecollectError as error:
+                self.last_error, busy = str(error), False
+            with self._lock:
+                if self._stopped or not (busy or self._again):
+                    self._thread, self._slow = None, False
+                    self._idle.set()
+                    return
+                self._again = self._again and busy
+
+    def _batch(self) -> bool:
+        """One batch; False when nothing is due or the embedder is down."""
+        space, now = self.embedding.space, int(self.embedding.wall() * 1_000_000)
+        jobs = self.store.outbox.claim(None, space, BATCH, now, LEASE)
+        if not jobs or self._stopped:
+            self._put_back(jobs, now, "closing")
+            return False
+        known = self.store.outbox.known(space, [job.text for job in jobs])
+        done = [(job, known[job.text]) for job in jobs if job.text in known]
+        fresh = [job for job in jobs if job.text not in known]
+        embedded = self._embed(fresh, now)
+        self.store.outbox.settle(space, [*done, *embedded])
+        return len(done) + len(embedded) > 0
+
+    def _embed(self, jobs: list[Job], now: int) -> list[tuple[Job, np.ndarray]]:
+        texts = list(dict.fromkeys(job.text for job in jobs))
+        try:
+            vectors: Mapping[str, np.ndarray | None] = dict(zip(texts, self.embedding.documents(texts), strict=True)) if texts else {}
+        except Exception as error:
+            if len(jobs) > 1 and jobs[0].attempts > 1 and not isinstance(error, EmbedderResting):
+                return [pair for job in jobs for pair in self._embed([job], now)]  # one bad text must not hold up the others
+            self._put_back(jobs, now, str(error))
+            return []
+        unknown = [job for job in jobs if vectors[job.text] is None]
+        self._put_back(unknown, now, "the model knows no word of this text")
+        return [(job, vectors[job.text]) for job in jobs if vectors[job.text] is not None]
+
+    def _put_back(self, jobs: Sequence[Job], now: int, error: str) -> None:
+        if jobs:
+            self.last_error = error
+            pause = 0.0 if error == "closing" else min(LONGEST_WAIT, 2.0 ** min(jobs[0].attempts, 12))
+            self.store.outbox.postpone(jobs, now + int(pause * 1_000_000), error)
+
+
+def _started(work: Callable[[], np.ndarray], deadline: float, failed: Callable[[Exception], None]) -> Callable[[], np.ndarray]:
+    """Run on a daemon thread; the returned call waits for the rest of the deadline and no longer."""
+    outcome: list[np.ndarray | Exception] = []
+    done = threading.Event()
+
+    def run() -> None:
+        try:
+            outcome.append(work())
+        except Exception as error:
+            outcome.append(error)
+        done.set()
+
+    threading.Thread(target=run, name="recollect-question", daemon=True).start()
+
+    def result() -> np.ndarray:
+        if not done.wait(deadline):
+            late = EmbedderTimeout(f"The embedder did not answer within {deadline:g} s.")
+            failed(late)
+            raise late
+        if isinstance(outcome[0], Exception):
+            raise outcome[0]
+        return outcome[0]
+
+    return result
+
+
+def _rows(rows: object, count: int) -> Sequence:
+    if not hasattr(rows, "__len__") or len(rows) != count:
+        raise EmbedderFailed(f"The embedder returned {len(rows) if hasattr(rows, '__len__') else 'no'} rows for {count} texts.")
+    return rows
+
+
+def _unit(row: object, profile: Profile) -> np.ndarray | None:
+    """A row at unit length; None for zeros, by which a table of words says that it knows none of them."""
+    import numpy as np
+
+    row = np.asarray(row, np.float32)
+    if row.shape != (profile.dimension,):
+        raise EmbedderFailed(f"{profile.name} returned a vector of shape {row.shape} instead of {profile.dimension} numbers.")
+    norm = float(np.linalg.norm(row.astype(np.float64)))
+    if not np.isfinite(norm):
+        raise EmbedderFailed(f"{profile.name} returned a vector that is not finite.")
+    return (row / norm).astype(np.float32) if norm else None

@@ -1,0 +1,312 @@
+"""Why these hits, and why not that one. Nothing is computed twice differently: the numbers are those the read path carried along.
+
+An explanation of a hit is a tree whose root equals its score and whose children recompute it (after Lucene's and tantivy's
+explanations). `why_not` sends one record through the gates in the order of the read path and names the one that stopped it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from .embed import Embedding
+from .ports import Facts, Found, Store
+from .query import Query, Where
+from .rankings import RAN, Answer, Hit, Place
+from .recall import Stages, go, recall
+from .recipes import Pool, Recipe, RouteSpec
+from .records import Record, empty, micros, moment
+from .render import render
+from .routes import SEARCHES, Skip, Vectors, narrowed
+
+FAR = Pool(least=100_000)
+_SIGNS = {"sum": "+", "product": "×", "ratio": "/", "least": "min"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    """A number and what it was made of. `op`: value (a leaf), sum, product, ratio or least."""
+
+    name: str
+    value: float
+    op: str = "value"
+    children: tuple[Node, ...] = ()
+    note: str = ""
+
+    def recompute(self) -> float:
+        """The value, from the leaves alone."""
+        parts = [child.recompute() for child in self.children]
+        if self.op == "sum":
+            return math.fsum(parts)
+        if self.op == "product":
+            return math.prod(parts)
+        if self.op == "ratio":
+            return parts[0] / parts[1]
+        return min(parts) if self.op == "least" else self.value
+
+    def to_dict(self) -> dict[str, Any]:
+        shown: dict[str, Any] = {"name": self.name, "value": self.value}
+        if self.note:
+            shown["note"] = self.note
+        if self.children:
+            shown |= {"op": self.op, "children": [child.to_dict() for child in self.children]}
+        return shown
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation:
+    """Prints as text; `to_dict()` is the same as JSON. `gate` names what stopped the expected record, `found` if nothing did."""
+
+    query: str
+    recipe: str
+    path: str
+    trees: tuple[tuple[Hit, Node], ...] = ()
+    routes: tuple[str, ...] = ()
+    expected: str | None = None
+    gate: str | None = None
+    reason: str = ""
+    details: Mapping[str, Any] = field(default_factory=empty)
+
+    def __str__(self) -> str:
+        return "\n".join(self._lines())
+
+    def to_dict(self) -> dict[str, Any]:
+        shown: dict[str, Any] = {"query": self.query, "recipe": self.recipe, "retrieval_path": self.path}
+        if self.expected is None:
+            return shown | {"hits": [{"id": hit.id, "rank": hit.rank, "tree": node.to_dict()} for hit, node in self.trees]}
+        return shown | {"expected": self.expected, "gate": self.gate, "reason": self.reason, "details": dict(self.details)}
+
+    def _lines(self):
+        yield f"{self.query!r} by {self.recipe}: {self.path}"
+        yield from (f"  {line}" for line in self.routes)
+        if self.expected is not None:
+            yield f"{self.expected}: {self.gate}. {self.reason}"
+            yield from (f"  {name}: {said}" for name, said in self.details.items())
+        for hit, node in self.trees:
+            yield f"{hit.rank}. [{hit.id}] {_short(hit.text)}"
+            yield from _drawn(node, "   ", last=True)
+
+
+def explain_text(answer: Answer) -> str:
+    """The explanation of an answer as text."""
+    return str(explain_answer(answer))
+
+
+def explain_answer(answer: Answer) -> Explanation:
+    """Every hit's tree, and what each route did."""
+    return Explanation(
+        query=answer.query.text, recipe=str(answer.recipe), path=answer.diagnostics.retrieval_path,
+        trees=tuple((hit, tree(hit, answer)) for hit in answer.hits),
+        routes=tuple(_told(ranking) for ranking in answer.diagnostics.routes),
+    )  # fmt: skip
+
+
+def tree(hit: Hit, answer: Answer) -> Node:
+    """final = (fused + support) × decay + alpha × quality, with only the parts this recipe uses."""
+    recipe, about = answer.recipe, hit.explain
+    weights = {ranking.route.name: ranking.weight for ranking in answer.diagnostics.routes}
+    node = _fused("rrf_score", hit.routes, weights, recipe)
+    if about.get("turn_support"):
+        best = _fused("best turn", about["best_turn_routes"], weights, recipe)
+        share = _node("share of the best turn", "product", _leaf("support", recipe.support), best)
+        count = about["supporting_turn_count"]
+        support = _node("turn_support", "least", _leaf("support_cap", recipe.support_cap), share, note=f"{count} turns speak for it")
+        node = _node("hybrid", "sum", node, support)
+    if recipe.decay is not None:
+        node = _node("faded", "product", node, _leaf("decay", about["decay"], note=_faded(about, hit, recipe)))
+    if recipe.alpha:
+        quality = _node("quality", "product", _leaf("alpha", recipe.alpha), _leaf("memory_score", about["memory_score"]))
+        node = _node("with quality", "sum", node, quality)
+    return dataclasses.replace(node, name="final_score", note=_marginal(about))
+
+
+def why_not(query: Query, recipe: Recipe, embedding: Embedding | None, store: Store, expected: str) -> Explanation:
+    """Which gate lost a record, in the order of the read path; or where it stands."""
+    gate, reason, details = _gate(query, recipe, embedding, store, expected)
+    answer = recall(query, recipe, embedding, store)
+    return Explanation(
+        query=query.text, recipe=str(recipe), path=answer.diagnostics.retrieval_path, expected=expected, gate=gate, reason=reason,
+        details=details, routes=tuple(_told(ranking) for ranking in answer.diagnostics.routes),
+        trees=tuple((hit, tree(hit, answer)) for hit in answer.hits if hit.id == expected),
+    )  # fmt: skip
+
+
+def _gate(
+    query: Query, recipe: Recipe, embedding: Embedding | None, store: Store, expected: str
+) -> tuple[str, str, Mapping[str, Any]]:
+    anywhere = Where(owner=query.where.owner, tenant=query.scope.tenant, now=query.where.now, timeless=True)
+    key = store.resolve(anywhere, [expected]).get(expected)
+    if key is None:
+        return "out of scope", f"{query.where.owner} has no record of this id.", {}
+    record = store.records([key])[0]
+    hidden = _hidden(record, store.facts([key])[key], query.where)
+    if hidden:
+        return *hidden, {}
+    details = {spec.name: _on_route(spec, key, record, query, recipe, embedding, store) for spec in recipe.routes}
+    gate, reason = _late_gate(key, record, query, recipe, go(query, recipe, embedding, store), embedding, store)
+    return gate, reason, details
+
+
+def _hidden(record: Record, facts: Facts, where: Where) -> tuple[str, str] | None:
+    """What of the scope, the time and the filters hides it."""
+    asked = where.now if where.as_of is None else where.as_of
+    if record.superseded_by and (where.as_of is None or (micros(record.superseded_at) or 0) <= where.as_of):
+        return "superseded", f"{record.superseded_by} replaced it on {record.superseded_at:%Y-%m-%d}." if record.superseded_at else ""
+    if record.valid_to is not None and micros(record.valid_to) <= asked:
+        return "expired", f"It held until {record.valid_to:%Y-%m-%d %H:%M}."
+    if record.valid_from is not None and micros(record.valid_from) > asked:
+        return "not yet valid", f"It holds from {record.valid_from:%Y-%m-%d %H:%M}."
+    if where.as_of is not None and micros(record.recorded_at) > where.as_of:
+        return "recorded later", f"It was recorded on {record.recorded_at:%Y-%m-%d %H:%M}, after the moment asked about."
+    if record.id in where.exclude:
+        return "excluded", "Its id is among those excluded from this question."
+    for name, allowed, own in (
+        ("kind", where.kinds, record.kind), ("role", where.roles, record.role), ("session", where.sessions, record.session),
+        ("project", where.projects, record.project), ("agent", (where.agent,) if where.agent else (), record.agent),
+    ):  # fmt: skip
+        if allowed and own not in allowed:
+            return "filtered", f"Its {name} is {own}; asked for: {', '.join(map(str, allowed))}."
+    if where.since is not None and facts.at < where.since:
+        return "too old", f"It happened before {moment(where.since):%Y-%m-%d %H:%M}."
+    return None
+
+
+def _on_route(
+    spec: RouteSpec, key: int, record: Record, query: Query, recipe: Recipe, embedding: Embedding | None, store: Store
+) -> str:
+    """Where a route has the record, looking further than the recipe does."""
+    if not spec.weight:
+        return "weight 0: does not run"
+    vectors = Vectors(query, embedding, store)
+    try:
+        vectors.start(recipe)
+        own, wide = narrowed(query, recipe, spec), spec.replace(pool=FAR, **({} if spec.threshold is None else {"threshold": None}))
+        found = SEARCHES[spec.kind](spec.replace(pool=FAR), own, query, recipe, vectors, store)
+        if key in found.keys:
+            return _ranked(found, key, spec.pool.size(query.limit))
+        if own.kinds and record.kind not in own.kinds:
+            return f"kind {record.kind} is not searched here"
+        if own.since is not None and record.at is not None and micros(record.at) < own.since:
+            return f"older than this route looks back ({moment(own.since):%Y-%m-%d})"
+        below = SEARCHES[spec.kind](wide, own, query, recipe, vectors, store)
+        return _missed(spec, key, below)
+    except Skip as skip:
+        return f"skipped: {skip}"
+    except Exception as error:
+        return f"failed: {error}"
+
+
+def _ranked(found: Found, key: int, size: int) -> str:
+    place = found.keys.index(key)
+    beyond = f", beyond the pool of {size}" if place >= size else ""
+    return f"rank {place + 1} of {len(found.keys)} with {found.scores[place]:.6g}{beyond}"
+
+
+def _missed(spec: RouteSpec, key: int, below: Found) -> str:
+    if key in below.keys:
+        return f"{below.scores[below.keys.index(key)]:.6g} is below the threshold {spec.threshold:g}"
+    return {
+        "vector": f"no {spec.view} vector of this model", "substring": "does not contain the question",
+    }.get(spec.kind, "shares no word with the question" if spec.match == "any" else "lacks a word of the question")  # fmt: skip
+
+
+def _late_gate(
+    key: int, record: Record, query: Query, recipe: Recipe, stages: Stages, embedding: Embedding | None, store: Store
+) -> tuple[str, str]:
+    fused = [candidate.key for candidate in stages.fused]
+    if key not in fused and key not in [candidate.key for candidate in stages.scored]:
+        return "no route", "No route brought it within its pool; each says why."
+    size = recipe.pool.size(query.limit)
+    if key in fused[size:]:
+        return "beyond the pool", f"Fused rank {fused.index(key) + 1}; the pool is {size}."
+    scored = [candidate.key for candidate in stages.scored]
+    if key not in scored:
+        if record.role == "turn" and recipe.sessions != "off":
+            return "stands behind its session", f"Session {record.session} answers for its turns."
+        return "limit of its kind", f"Enough {record.kind} records ranked higher."
+    final = [candidate.key for candidate in stages.final]
+    if key not in final:
+        return "duplicate", _doubled(key, stages)
+    rank = final.index(key) + 1
+    if rank > query.limit:
+        doubled = _doubled(key, stages)
+        return ("duplicate", doubled) if doubled else ("beyond the limit", f"Final rank {rank}; {query.limit} were asked for.")
+    answer = recall(query, recipe, embedding, store)
+    dropped = {entry.id: entry.reason for entry in render(answer, profile=answer.profile).dropped}
+    if record.id in dropped:
+        return dropped[record.id], f"It is hit {rank}, but does not fit the memory block's 2,000 characters."
+    return "found", f"It is hit {rank}."
+
+
+def _doubled(key: int, stages: Stages) -> str:
+    candidate = next(candidate for candidate in stages.scored if candidate.key == key)
+    about = candidate.diversity or {}
+    if not about.get("duplicate"):
+        return ""
+    twin = stages.desk.ids([about["nearest"]]).get(about["nearest"])
+    return f"It says the same as {twin} (redundancy {about['redundancy']:.3g})."
+
+
+def _fused(name: str, routes: Mapping[str, Place], weights: Mapping[str, float], recipe: Recipe) -> Node:
+    parts = []
+    for route, place in routes.items():
+        spec = recipe.route(route)
+        weight, note = _leaf("weight", weights[route]), f"rank {place.rank}, {_raw(spec)} {place.raw:.6g}"
+        if spec.kind == "substring":
+            parts.append(_node(route, "product", weight, _leaf("boost", spec.boost), note=note))
+        else:
+            below = _node("k + rank", "sum", _leaf("rrf_k", recipe.rrf_k), _leaf("rank", place.rank))
+            parts.append(_node(route, "ratio", weight, below, note=note))
+    return _node(name, "sum", *parts)
+
+
+def _raw(spec: RouteSpec) -> str:
+    return {"lexical": "BM25", "vector": "cosine", "tokens": "share"}.get(spec.kind, "score")
+
+
+def _faded(about: Mapping[str, Any], hit: Hit, recipe: Recipe) -> str:
+    half_life = dict(recipe.half_lives).get(hit.kind, recipe.half_life)
+    floor = f", floor {recipe.floor:g}" if hit.kind in recipe.evergreen else ""
+    return f"{about['age_days']:.3g} days old, {recipe.decay} {half_life:g} days{floor}"
+
+
+def _marginal(about: Mapping[str, Any]) -> str:
+    seen = about.get("diversity")
+    if not seen:
+        return ""
+    near = f", nearest {seen['nearest']}" if seen["nearest"] else ""
+    return f"mmr {seen['mmr']:.6g} = relevance {seen['relevance']:.6g} against redundancy {seen['redundancy']:.3g}{near}"
+
+
+def _told(ranking) -> str:
+    spec = ranking.route
+    if ranking.status == RAN:
+        said = f"{len(ranking.keys)} candidates, {ranking.ms:.2f} ms" + (f", {ranking.reason}" if ranking.reason else "")
+    else:
+        said = f"{ranking.status}: {ranking.reason}"
+    return f"{spec.name}: {said}"
+
+
+def _leaf(name: str, value: float, note: str = "") -> Node:
+    return Node(name=name, value=value, note=note)
+
+
+def _node(name: str, op: str, *children: Node, note: str = "") -> Node:
+    node = Node(name=name, value=0.0, op=op, children=children, note=note)
+    return dataclasses.replace(node, value=node.recompute())
+
+
+def _drawn(node: Node, indent: str, *, last: bool):
+    sign = f" {_SIGNS[node.op]}" if node.op in _SIGNS and node.children else ""
+    yield f"{indent}{'└' if last else '├'} {node.value:.6g} {node.name}{sign}{f'  ({node.note})' if node.note else ''}"
+    below = indent + ("  " if last else "│ ")
+    for child in node.children:
+        yield from _drawn(child, below, last=child is node.children[-1])
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= 100 else line[:99] + "…"

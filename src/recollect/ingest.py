@@ -1,0 +1,231 @@
+"""The write path: what is handed in becomes records, clean and checked, and goes to the store in one transaction.
+
+    remember: normalise → check → identify → store, with a place in the outbox for every vector it still needs
+
+Nothing here waits for an embedder that takes its time: a record is found by its words as soon as it is stored. Only an embedder
+that declares itself `inline` (microseconds, no I/O) is asked at once.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from itertools import count
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, TypedDict
+
+from .embed import Embedding
+from .errors import InvalidRecord, InvalidVector, RecollectError
+from .normalize import clean_text
+from .ports import Add, Store
+from .records import EMPTY, KINDS, ROLES, VIEWS, Record, Scope, micros, moment
+
+if TYPE_CHECKING:
+    import numpy as np
+
+MOST_NAME, MOST_TAGS, MOST_METADATA = 200, 100, 100_000
+
+
+class Draft(TypedDict, total=False):
+    """What may be said about a memory besides its text. Everything has a default."""
+
+    id: str
+    kind: str
+    role: str
+    at: datetime | str | float | None  # when it happened; not given: now; "ageless": at no time
+    session: str | None
+    project: str | None
+    agent: str | None
+    turn: int | None
+    speaker: str | None
+    valid_from: datetime | str | float | None
+    valid_to: datetime | str | float | None
+    tags: Sequence[str]
+    quality: float
+    confidence: float
+    reinforced: int
+    source: str | None
+    views: Mapping[str, str]
+    metadata: Mapping[str, Any]
+    supersedes: str
+    vectors: Mapping[str, Any]  # view → numbers, instead of embedding it
+
+
+FIELDS = frozenset(Draft.__annotations__)
+
+
+class Ids:
+    """Ids that sort by time: milliseconds, then a counter that starts at random. Unique across processes, ascending in one."""
+
+    def __init__(self) -> None:
+        self._next = count(int.from_bytes(os.urandom(7), "big"))
+
+    def __call__(self, now: int) -> str:
+        return f"{now // 1000:012x}{next(self._next) & 0xFFFFFFFFFFFFFFFF:016x}"
+
+
+def additions(
+    texts: Iterable[tuple[str, Mapping[str, Any]]], scope: Scope, now: int, new_id: Ids, embedding: Embedding | None, store: Store
+) -> list[Add]:
+    """Texts and what is said about them, as changes for the store."""
+    stamp = moment(now)
+    adds = [(record_of(text, scope, stamp, now, new_id, draft), draft.get("vectors")) for text, draft in texts]
+    plain = [record for record, vectors in adds if not vectors]
+    at_once = _embedded(plain, embedding, store) if embedding is not None and embedding.profile.inline else {}
+    return [_add(record, vectors, embedding, at_once) for record, vectors in adds]
+
+
+def record_of(text: str, scope: Scope, stamp: datetime, now: int, new_id: Ids, draft: Mapping[str, Any]) -> Record:
+    """One record from a text and what is said about it; InvalidRecord names the field, what was seen and the cure."""
+    if not FIELDS.issuperset(draft):
+        unknown = sorted(set(draft) - FIELDS)
+        raise InvalidRecord(f"A memory has no field {unknown[0]!r}.", hint=f"The fields are {', '.join(sorted(FIELDS))}.")
+    kind = draft.get("kind", "semantic")
+    get = draft.get
+    _one_of("kind", kind, KINDS)
+    role = get("role", "note")
+    _one_of("role", role, ROLES)
+    valid_from, valid_to = _bounds(get("valid_from"), get("valid_to"))
+    at = get("at")
+    metadata = _metadata(get("metadata"))
+    if "supersedes" in draft:
+        metadata = MappingProxyType({**metadata, "supersedes": draft["supersedes"]})
+    return Record(
+        id=_name("id", get("id")) or new_id(now), owner=scope.tenant if kind == "identity" else scope.owner, text=clean_text(text),
+        kind=kind, role=role, agent=_name("agent", get("agent", scope.agent)), project=_name("project", get("project", scope.project)),
+        session=_name("session", get("session", scope.session)), turn=_whole("turn", get("turn")),
+        speaker=_name("speaker", get("speaker")), at=stamp if at is None else None if at == "ageless" else moment(micros(at)),
+        recorded_at=stamp, valid_from=valid_from, valid_to=valid_to, tags=_tags(get("tags")),
+        quality=_share("quality", get("quality", 0.5)), confidence=_share("confidence", get("confidence", 1.0)),
+        reinforced=_whole("reinforced", get("reinforced", 0)) or 0, source=_name("source", get("source")), views=_views(get("views")),
+        metadata=metadata,
+    )  # fmt: skip
+
+
+def pending(record: Record, embedding: Embedding | None) -> list[tuple[str, str]]:
+    """The (space, view) pairs this record still needs a vector for: views its model can read."""
+    if embedding is None:
+        return []
+    views = ("full", *(view for view in record.views if view != "full"))
+    return [(embedding.space, view) for view in views if embedding.reads(record.view(view) or "")]
+
+
+def given_vectors(vectors: Mapping[str, Any], embedding: Embedding | None) -> dict[tuple[str, str], np.ndarray]:
+    """Vectors handed in by the caller, at unit length, each in its space."""
+    found = {}
+    for view, numbers in vectors.items():
+        _one_of("vectors", view, VIEWS)
+        vector = unit(numbers)
+        if embedding is not None and len(vector) != embedding.profile.dimension:
+            raise InvalidVector(
+                f"The vector for {view} has {len(vector)} numbers; those of {embedding.profile.name} have "
+                f"{embedding.profile.dimension}.",
+                hint='Use the same model, or open the memory with embedder="none" to bring your own vectors.',
+            )
+        found[embedding.space if embedding is not None else f"given:{len(vector)}", view] = vector
+    return found
+
+
+def unit(numbers: object) -> np.ndarray:
+    """A vector at unit length; InvalidVector for what can't be one."""
+    import numpy as np
+
+    try:
+        vector = np.asarray(numbers, np.float64)
+    except (TypeError, ValueError):
+        raise InvalidVector(f"{numbers!r:.60} is not a row of numbers.", hint="Pass a list of floats or an array.") from None
+    norm = float(np.sqrt(vector @ vector)) if vector.ndim == 1 and len(vector) else 0.0
+    if not norm or not np.isfinite(norm):
+        raise InvalidVector(
+            "A vector must be a row of finite numbers, not all zero.", hint="Look for NaN or infinity in what the model returned."
+        )
+    return (vector / norm).astype(np.float32)
+
+
+def _add(record: Record, vectors: Mapping[str, Any] | None, embedding: Embedding | None, at_once: Mapping[str, np.ndarray]) -> Add:
+    if vectors:
+        return Add(record=record, vectors=given_vectors(vectors, embedding))
+    waiting = pending(record, embedding)
+    ready = {lane: at_once[text] for lane in waiting if (text := record.view(lane[1])) in at_once}
+    if embedding is not None and embedding.profile.inline and at_once:
+        waiting = []  # what is not ready now has no word the model knows
+    return Add(record=record, vectors=ready or None, pending=[lane for lane in waiting if lane not in ready])
+
+
+def _embedded(records: Sequence[Record], embedding: Embedding, store: Store) -> dict[str, np.ndarray]:
+    """Vectors of all texts of these records from an inline embedder; nothing if it fails: then they wait like any other."""
+    texts = list(dict.fromkeys(record.view(view) or "" for record in records for _, view in pending(record, embedding)))
+    try:
+        vectors = embedding.documents(texts) if texts else []
+    except RecollectError:
+        return {}
+    return {text: vector for text, vector in zip(texts, vectors, strict=True) if vector is not None}
+
+
+def _one_of(name: str, value: object, allowed: Sequence[str]) -> None:
+    if value not in allowed:
+        raise InvalidRecord(f"{name}={value!r:.60} is unknown.", hint=f"It is one of {', '.join(allowed)}.")
+
+
+def _name(name: str, value: object) -> str | None:
+    if value is None or value == "":
+        return None
+    if not isinstance(value, str) or len(value) > MOST_NAME or not value.isprintable():
+        raise InvalidRecord(f"{name}={value!r:.60} can't be used.", hint=f"It is text of at most {MOST_NAME} printable characters.")
+    return value
+
+
+def _whole(name: str, value: object) -> int | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 1 << 31:
+        raise InvalidRecord(f"{name}={value!r:.60} can't be used.", hint="It is a whole number from 0.")
+    return value
+
+
+def _share(name: str, value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 1:
+        raise InvalidRecord(f"{name}={value!r:.60} is out of range.", hint="It is a number from 0 to 1.")
+    return float(value)
+
+
+def _bounds(start: Any, end: Any) -> tuple[datetime | None, datetime | None]:
+    if start is None and end is None:
+        return None, None
+    first, last = micros(start, "valid_from"), micros(end, "valid_to")
+    if first is not None and last is not None and last <= first:
+        raise InvalidRecord(f"valid_to={end!s:.40} is not after valid_from={start!s:.40}.", hint="Swap them, or leave one out.")
+    return moment(first), moment(last)
+
+
+def _tags(tags: Any) -> tuple[str, ...]:
+    if not tags:
+        return ()
+    if isinstance(tags, str) or not isinstance(tags, Iterable):
+        raise InvalidRecord(f"tags={tags!r:.60} is not a list of words.", hint='Write tags=["family"].')
+    tags = tuple(dict.fromkeys(clean_text(tag).strip() for tag in tags))
+    if len(tags) > MOST_TAGS or any(len(tag) > MOST_NAME for tag in tags):
+        raise InvalidRecord(f"{len(tags)} tags can't be used.", hint=f"At most {MOST_TAGS}, each up to {MOST_NAME} characters.")
+    return tags
+
+
+def _views(views: Any) -> Mapping[str, str]:
+    if not views:
+        return EMPTY
+    for view in views:
+        _one_of("views", view, VIEWS)
+    return MappingProxyType({view: clean_text(text) for view, text in sorted(views.items()) if text})
+
+
+def _metadata(metadata: Any) -> Mapping[str, Any]:
+    if not metadata:
+        return EMPTY
+    try:
+        packed = json.dumps(metadata, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise InvalidRecord(f"metadata can't be written as JSON: {error}.", hint="Use text, numbers, lists and tables.") from None
+    if not isinstance(metadata, Mapping) or len(packed) > MOST_METADATA:
+        raise InvalidRecord("metadata is not a table, or too large.", hint=f"A table of at most {MOST_METADATA:,} characters.")
+    return MappingProxyType(json.loads(packed))

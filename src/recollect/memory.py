@@ -1,0 +1,345 @@
+"""Memory: the one door to everything, and the only object with state.
+
+    memory = Memory.open("memory.db", owner="alice")
+    memory.remember("Priya's parents live in Goa.")
+    memory.recall("Where do Priya's parents live?")
+
+It holds an open store, an embedder and the owner; each method checks what it is given, and hands over to the write path (ingest), the
+read path (recall), render or explain. Threads may share one, processes may open the same file.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Unpack
+
+from .embed import GRACE, Embedding, Worker
+from .errors import InvalidQuery, UnknownRecord
+from .explain import Explanation, explain_answer, why_not
+from .ingest import Draft, Ids, additions, unit
+from .ports import Amend, Embedder, Forget
+from .query import Query, Where
+from .rankings import Answer
+from .recall import recall
+from .recipes import Recipe, as_recipe
+from .records import Record, Scope, micros
+from .render import Rendered, render, strip_blocks
+from .settings import Settings, checked_live, live_recipe, load, models_folder
+from .stores import open_store
+
+if TYPE_CHECKING:
+    from .ports import Store
+
+Clock = Callable[[], datetime]
+Moment = datetime | str | float
+BATCH = 2_000
+LONGEST_QUESTION = 20_000
+CLOSING_SECONDS = 2.0
+
+
+class Memory:
+    """See the module. Make one with `Memory.open`; close it, or use it as a context manager."""
+
+    def __init__(
+        self, store: Store, scope: Scope, *, embedding: Embedding | None, recipe: Recipe, clock: Clock, worker: Worker | None = None
+    ) -> None:
+        self.scope = scope
+        self._store, self._embedding, self._base, self._clock = store, embedding, recipe, clock
+        self._ids = Ids()
+        self._worker = worker or (Worker(store, embedding) if embedding is not None else None)
+        self._live: tuple[Mapping[str, Any], Recipe] | None = None
+
+    @classmethod
+    def open(
+        cls,
+        url: str | None = None,
+        *,
+        owner: str | None = None,
+        recipe: Recipe | str | Mapping[str, Any] | None = None,
+        embedder: Embedder | str | None = None,
+        clock: Clock | None = None,
+        settings: Settings | None = None,
+        scope: Scope | None = None,
+    ) -> Memory:
+        """Open a memory by file name or URL; the file is made when there is none. What is not given comes from the settings."""
+        settings = settings or load()
+        scope = scope or Scope(owner=owner if owner is not None else settings.owner or "")
+        base = as_recipe(recipe if recipe is not None else settings.recipe)
+        embedding = _embedding(embedder if embedder is not None else settings.embedder, settings)
+        store = open_store(url if url is not None else settings.db, busy_seconds=settings.busy)
+        return cls(store, scope, embedding=embedding, recipe=base, clock=clock or _now)
+
+    def for_owner(self, owner: str | Scope) -> Memory:
+        """The same open store, for somebody else; close the first one only."""
+        scope = owner if isinstance(owner, Scope) else Scope(owner=owner)
+        return Memory(self._store, scope, embedding=self._embedding, recipe=self._base, clock=self._clock, worker=self._worker)
+
+    # Write
+
+    def remember(self, text: str, **about: Unpack[Draft]) -> Record:
+        """Remember one text. It is found by its words at once; by its meaning as soon as its vector is there."""
+        return self.remember_many([{"text": text, **about}])[0]
+
+    def remember_many(self, items: Iterable[Mapping[str, Any] | str]) -> list[Record]:
+        """Remember many texts, each a text or a table with `text` and any field of `Draft`; a transaction per 2,000."""
+        records: list[Record] = []
+        batch: list[tuple[str, Mapping[str, Any]]] = []
+        for item in items:
+            about = {"text": item} if isinstance(item, str) else dict(item)
+            batch.append((strip_blocks(about.pop("text", "")) if isinstance(about.get("text"), str) else about.pop("text", ""), about))
+            if len(batch) == BATCH:
+                records += self._store_batch(batch)
+                batch = []
+        return records + (self._store_batch(batch) if batch else [])
+
+    def amend(self, id: str | Record, **fields: Any) -> Record:
+        """Change fields of a record; a changed text is searched anew and embedded again."""
+        old = self.get(id)
+        about = {name: getattr(old, name) for name in ("kind", "role", "turn", "speaker", "tags", "quality", "views", "metadata")}
+        draft = {**about, **{name: value for name, value in fields.items() if name != "text"}}
+        (add,) = additions([(fields.get("text", old.text), draft)], self.scope, self._now(), self._ids, None, self._store)
+        changed = {name: getattr(add.record, name) for name in fields}
+        textual = {"text", "views", "speaker"} & set(fields)
+        new = dataclasses.replace(old, **changed)
+        waiting = self._waiting(new) if textual else []
+        self._store.write(old.owner, [Amend(id=old.id, fields=changed, pending=waiting)])
+        self._kick(waiting)
+        return self.get(old.id)
+
+    def promote(self, id: str | Record, by: float = 0.15) -> Record:
+        """Raise a record's quality, or lower it with a negative number; it stays within 0 and 1."""
+        record = self.get(id)
+        return self.amend(record, quality=min(1.0, max(0.0, record.quality + by)))
+
+    def forget(self, id: str | Record) -> dict[str, Any]:
+        """Remove a record and everything made from it. The receipt says what was removed from where."""
+        record = self.get(id)
+        receipt = self._store.write(record.owner, [Forget(id=record.id)])
+        return {"id": record.id, "owner": record.owner, "removed": dict(receipt.removed)}
+
+    def flush(self, timeout: float = 60.0) -> int:
+        """Embed what waits, now. Returns how many texts still wait, because the time was up or the embedder is down."""
+        if self._worker is not None and self._store.outbox.waiting(None, self._embedding.space):
+            self._worker.kick()
+            self._worker.wait(timeout)
+        return self._store.outbox.waiting(self.scope.owner)
+
+    # Read
+
+    def recall(self, query: str, *, recipe: Recipe | str | Mapping[str, Any] | None = None, **asked: Any) -> Answer:
+        """The memories that answer a question, best first.
+
+        Asked for besides: limit, kinds, sessions, projects, agent, session (whose turn it is), first_turn, as_of, since, exclude (ids that
+        are in view already), vectors (view to numbers, instead of embedding the question).
+        """
+        recipe = self.recipe if recipe is None else as_recipe(recipe)
+        answer = recall(self._query(query, recipe, **asked), recipe, self._embedding, self._store)
+        if self._worker is not None and any("wait" in note for note in answer.diagnostics.notes):
+            self._worker.kick()
+        return answer
+
+    def explain(self, query: str, *, expect: str | Record | None = None, recipe: Any = None, **asked: Any) -> Explanation:
+        """Why these hits; with `expect`, which gate lost that record, or where it stands."""
+        recipe = self.recipe if recipe is None else as_recipe(recipe)
+        question = self._query(query, recipe, **asked)
+        if expect is None:
+            return explain_answer(recall(question, recipe, self._embedding, self._store))
+        return why_not(question, recipe, self._embedding, self._store, expect.id if isinstance(expect, Record) else expect)
+
+    def context(self, query: str, *, max_chars: int = 2000, max_tokens: int | None = None, ids: bool = False, **asked: Any) -> str:
+        """The safe `<memory>` block for a prompt."""
+        return self.render(self.recall(query, **asked), max_chars=max_chars, max_tokens=max_tokens, ids=ids).text
+
+    def render(self, answer: Answer, **how: Any) -> Rendered:
+        """An answer as a block, with what was left out and why."""
+        return render(answer, profile=answer.profile, **how)
+
+    def get(self, id: str | Record) -> Record:
+        """One record, whether it still holds or not."""
+        name = id.id if isinstance(id, Record) else id
+        keys = self._store.resolve(self._where(timeless=True, tenant=self.scope.tenant), [name]) if isinstance(name, str) else {}
+        records = self._store.records(list(keys.values()))
+        if not records:
+            raise UnknownRecord(f"{self.scope.owner} has no record {name!r:.80}.", hint="Ids come from remember, recall and list.")
+        return records[0]
+
+    def list(self, *, limit: int = 100, order: str = "newest", after: str | None = None, **asked: Any) -> list[Record]:
+        """Records in an order: newest, oldest or turns. `after`: the id to go on after; `timeless`: also what no longer holds."""
+        where = self._where(**{"timeless": False, **asked})
+        start = None if after is None else self._store.resolve(where, [after]).get(after, -1)
+        return self._store.records(self._store.select(where, order=order, limit=_limit(limit, 100_000), after=start))
+
+    def history(self, id: str | Record) -> list[Record]:
+        """All versions of a memory, oldest first: what it superseded and what superseded it."""
+        chain = [self.get(id)]
+        while (older := chain[0].metadata.get("supersedes")) and older not in {record.id for record in chain}:
+            chain.insert(0, self.get(str(older)))
+        while (newer := chain[-1].superseded_by) and newer not in {record.id for record in chain}:
+            chain.append(self.get(newer))
+        return chain
+
+    # Settings and state
+
+    @property
+    def recipe(self) -> Recipe:
+        """The recipe in force: the opened one, changed by the owner's live settings."""
+        live = self._store.settings(self.scope.owner)
+        if self._live is None or self._live[0] != live:
+            self._live = live, live_recipe(self._base, live)
+        return self._live[1]
+
+    def settings(self) -> dict[str, Any]:
+        """What holds now: the recipe in full, its weights, and what was set by hand."""
+        recipe = self.recipe
+        return {
+            "recipe": str(recipe), "weights": {route.name: route.weight for route in recipe.routes}, "limit": recipe.limit,
+            "embedder": self._embedding.profile.name if self._embedding else "none",
+            "set": dict(self._store.settings(self.scope.owner)),
+        }  # fmt: skip
+
+    def update_settings(self, **change: Any) -> dict[str, Any]:
+        """Change live settings: `recipe`, `weights`, or any field of a recipe; None goes back to the default. Effective at once."""
+        held = self._store.settings(self.scope.owner)
+        self._store.settings(self.scope.owner, checked_live(self._base, held, change))
+        return self.settings()
+
+    def status(self) -> dict[str, Any]:
+        """Counts, spaces, what waits and why."""
+        profile = self._embedding.profile if self._embedding else None
+        return {
+            "owner": self.scope.owner, "recipe": str(self.recipe), **self._store.status(self.scope.owner),
+            "embedder": profile.name if profile else "none", "space": profile.fingerprint if profile else None,
+            "embedder_error": self._worker.last_error if self._worker else "",
+        }  # fmt: skip
+
+    def close(self) -> None:
+        """Finish the batch at hand and let go of the file. What still waits for vectors stays in the outbox."""
+        if self._worker is not None:
+            self._worker.stop(CLOSING_SECONDS)
+        self._store.close()
+
+    def __enter__(self) -> Memory:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Memory of {self.scope.owner}, {self._base.name}>"
+
+    def _store_batch(self, batch: Sequence[tuple[str, Mapping[str, Any]]]) -> list[Record]:
+        now = self._now()
+        adds = additions(batch, self.scope, now, self._ids, self._embedding, self._store)
+        superseded = [
+            Amend(id=old.id, fields={"superseded_by": add.record.id, "superseded_at": add.record.recorded_at})
+            for add in adds if "supersedes" in add.record.metadata for old in [self.get(str(add.record.metadata["supersedes"]))]
+        ]  # fmt: skip
+        self._store.write(self.scope.owner, [*adds, *superseded])
+        self._kick(any(add.pending for add in adds))
+        return [add.record for add in adds]
+
+    def _waiting(self, record: Record) -> list[tuple[str, str]]:
+        from .ingest import pending
+
+        return pending(record, self._embedding)
+
+    def _kick(self, waiting: object) -> None:
+        if waiting and self._worker is not None:
+            self._worker.kick(grace=GRACE)
+
+    def _now(self) -> int:
+        return micros(self._clock(), "clock")
+
+    def _where(self, *, now: int | None = None, **narrower: Any) -> Where:
+        scope = self.scope
+        own = {"agent": scope.agent, "projects": (scope.project,) if scope.project else ()}
+        return Where(owner=scope.owner, now=self._now() if now is None else now, **{**own, **_where_fields(narrower)})
+
+    def _query(
+        self, text: str, recipe: Recipe, *, limit: int | None = None, first_turn: bool = False, session: str | None = None,
+        vectors: Any = None, **narrower: Any,
+    ) -> Query:  # fmt: skip
+        if not isinstance(text, str):
+            raise InvalidQuery(f"A question is text, not {type(text).__name__}.", hint='recall("Where do they live?")')
+        text = text[:LONGEST_QUESTION].encode("utf-8", "replace").decode()
+        session = session or self.scope.session
+        if recipe.scope == "project" and session and not narrower.get("sessions") and not narrower.get("projects"):
+            narrower.update(self._of_project(session))
+        views = {route.view for route in recipe.routes if route.kind == "vector"}
+        given = {} if vectors is None else vectors if isinstance(vectors, Mapping) else dict.fromkeys(views, vectors)
+        return Query(
+            text=text, scope=self.scope, where=self._where(**narrower), limit=_limit(recipe.limit if limit is None else limit),
+            first_turn=first_turn, vectors={view: unit(numbers) for view, numbers in given.items()},
+        )  # fmt: skip
+
+    def _of_project(self, session: str) -> dict[str, Any]:
+        """All sessions of the project when the session belongs to one, else the session alone."""
+        keys = self._store.select(self._where(sessions=(session,), timeless=True), order="newest", limit=1000)
+        projects = {record.project for record in self._store.records(keys[:1])} - {None}
+        return {"projects": tuple(projects)} if projects else {"sessions": (session,)}
+
+
+def _where_fields(asked: Mapping[str, Any]) -> dict[str, Any]:
+    """Filters as a `Where` takes them, or the error that names the field."""
+    ready: dict[str, Any] = {}
+    for name, value in asked.items():
+        if name in ("kinds", "roles", "sessions", "projects"):
+            ready[name] = _words(name, value)
+        elif name == "exclude":
+            ready[name] = frozenset(item.id if isinstance(item, Record) else item for item in _sequence(name, value))
+        elif name in ("as_of", "since"):
+            ready[name] = _instant(name, value)
+        elif name in ("agent", "timeless", "tenant"):
+            ready[name] = value
+        else:
+            raise InvalidQuery(f"recall has no filter {name!r:.60}.", hint="See its documentation for those there are.")
+    return ready
+
+
+def _words(name: str, value: Any) -> tuple[str, ...]:
+    words = tuple(_sequence(name, value))
+    if not all(isinstance(word, str) for word in words):
+        raise InvalidQuery(f"{name}={value!r:.60} is not a list of names.", hint=f'Write {name}=["a", "b"].')
+    if name == "kinds":
+        from .records import KINDS
+
+        unknown = [word for word in words if word not in KINDS]
+        if unknown:
+            raise InvalidQuery(f"There is no kind {unknown[0]!r:.60}.", hint=f"The kinds are {', '.join(KINDS)}.")
+    return words
+
+
+def _sequence(name: str, value: Any) -> Iterable[Any]:
+    if value is None:
+        return ()
+    return (value,) if isinstance(value, (str, Record)) else value
+
+
+def _instant(name: str, value: Any) -> int | None:
+    try:
+        return micros(value, name)
+    except ValueError as error:
+        raise InvalidQuery(str(error)) from None
+
+
+def _limit(limit: Any, most: int = 1000) -> int:
+    if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= most:
+        raise InvalidQuery(f"limit={limit!r:.40} can't be used.", hint=f"It is a whole number from 1 to {most:,}.")
+    return limit
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+def _embedding(spec: Embedder | str, settings: Settings) -> Embedding | None:
+    from .embedders import open_embedder
+
+    base_url = settings.ollama_base_url if str(spec).startswith("ollama") else settings.openai_base_url
+    embedder = open_embedder(
+        spec, models_dir=models_folder(settings), api_key=settings.openai_api_key or None, base_url=base_url or None
+    )
+    return None if embedder is None else Embedding(embedder, deadline=settings.deadline, wall=time.time)

@@ -1,0 +1,213 @@
+"""The read path: a question in, an answer out. The order of the stages is fixed; a recipe holds their numbers.
+
+query → routes (side by side) → fuse → score → diversify → expand → Answer
+
+Every stage is a function of one module each. `Stages` keeps what each of them made, so that the explanation is
+the same computation told again, not a second one.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from time import perf_counter
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from .diversify import diversify
+from .embed import Embedding
+from .expand import expand
+from .fuse import fuse
+from .ports import Store
+from .query import Query
+from .rankings import FAILED, RAN, TIMED_OUT, Answer, Candidate, Diagnostics, Hit, Place, Ranking
+from .recipes import Recipe
+from .records import Record
+from .routes import run
+from .score import age_days, ordered, score
+
+if TYPE_CHECKING:
+    import numpy as np
+
+PROFILE_MOST = 500
+
+
+class Desk:
+    """What one recall has taken off the shelves, so that nothing is fetched twice."""
+
+    def __init__(self, store: Store, space: str | None) -> None:
+        self.store, self.space = store, space
+        self.held: dict[int, Record] = {}
+
+    def records(self, keys: Sequence[int]) -> Mapping[int, Record]:
+        missing = [key for key in keys if key not in self.held]
+        if missing:
+            records = self.store.records(missing)
+            if len(records) == len(missing):
+                self.held.update(zip(missing, records, strict=True))
+            else:  # something went while we were asking
+                self.held.update((key, record) for key in missing for record in self.store.records([key]))
+        return self.held
+
+    def vectors(self, keys: Sequence[int]) -> Mapping[int, np.ndarray]:
+        return self.store.vector.vectors(self.space, "full", keys) if self.space else {}
+
+    def ids(self, keys: Sequence[int]) -> dict[int, str]:
+        held = self.records(keys)
+        return {key: held[key].id for key in keys if key in held}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stages:
+    """Everything between question and answer: candidates after fusion, in the pool, scored, in final order."""
+
+    rankings: Sequence[Ranking]
+    fused: list[Candidate]
+    scored: list[Candidate]
+    final: list[Candidate]
+    desk: Desk
+    ms: float
+
+
+def recall(query: Query, recipe: Recipe, embedding: Embedding | None, store: Store) -> Answer:
+    """The hits for a question, best first, with everything needed to say why."""
+    stages = go(query, recipe, embedding, store)
+    top = _caught_up(stages.final, query, recipe, store)[: query.limit]
+    records = stages.desk.records([candidate.key for candidate in top])
+    neighbours = expand(top, records, query, recipe, store)
+    found = [candidate for candidate in top if candidate.key in records]
+    return Answer(
+        query=query, recipe=recipe, profile=_profile(query, recipe, store),
+        hits=tuple([
+            _hit(candidate, records[candidate.key], rank, neighbours.get(candidate.key, ()), stages, query, recipe)
+            for rank, candidate in enumerate(found, 1)
+        ]),
+        diagnostics=_diagnosed(stages, query, store),
+    )  # fmt: skip
+
+
+def go(query: Query, recipe: Recipe, embedding: Embedding | None, store: Store) -> Stages:
+    """The stages up to the final order of all candidates."""
+    started = perf_counter()
+    rankings = run(query, recipe, embedding, store)
+    desk = Desk(store, _space(query, embedding))
+    fused = ordered(_known(fuse(rankings, recipe), store), "fused", desk.ids)
+    pool = fused[: recipe.pool.size(query.limit)]
+    scored = score(list(pool), query, recipe, store)
+    if recipe.alpha or recipe.decay or recipe.sessions != "off":
+        scored = ordered(scored, "final", desk.ids)
+    scored = _limited(scored, recipe)
+    final = diversify(scored, recipe, query.limit, desk.records, desk.vectors)
+    return Stages(
+        rankings=rankings, fused=fused, scored=scored, final=final, desk=desk, ms=(perf_counter() - started) * 1000
+    )  # fmt: skip
+
+
+def _space(query: Query, embedding: Embedding | None) -> str | None:
+    if embedding is not None:
+        return embedding.space
+    return f"given:{len(query.vectors['full'])}" if "full" in query.vectors else None
+
+
+def _known(found: list[Candidate], store: Store) -> list[Candidate]:
+    """The candidates the store knows, with what scoring needs of them. A route can't bring in what the store hasn't got."""
+    facts = store.facts([candidate.key for candidate in found]) if found else {}
+    known = [candidate for candidate in found if candidate.key in facts]
+    for candidate in known:
+        candidate.facts = facts[candidate.key]
+    return known
+
+
+def _limited(found: list[Candidate], recipe: Recipe) -> list[Candidate]:
+    """At most so many of a kind."""
+    if not recipe.kind_limits:
+        return found
+    room = dict(recipe.kind_limits)
+    kept = []
+    for candidate in found:
+        left = room.get(candidate.facts.kind)
+        if left is None or left > 0:
+            kept.append(candidate)
+            room[candidate.facts.kind] = (left or 1) - 1
+            if left is None:
+                del room[candidate.facts.kind]
+    return kept
+
+
+def _caught_up(found: list[Candidate], query: Query, recipe: Recipe, store: Store) -> list[Candidate]:
+    """In the first turn of a session the latest session summary comes first, whatever its age, and never twice."""
+    if not (query.first_turn and recipe.catch_up):
+        return found
+    summaries = dataclasses.replace(query.where, roles=("summary",), kinds=(), sessions=(), projects=(), since=None)
+    keys = store.select(summaries, order="newest", limit=1)
+    if not keys:
+        return found
+    latest = next((candidate for candidate in found if candidate.key == keys[0]), None)
+    if latest is None:
+        latest = Candidate(keys[0])
+        latest.facts = store.facts(keys)[keys[0]]
+    return [latest, *(candidate for candidate in found if candidate is not latest)]
+
+
+def _profile(query: Query, recipe: Recipe, store: Store) -> tuple[Record, ...]:
+    if not recipe.profile:
+        return ()
+    rules = dataclasses.replace(query.where, kinds=("procedural",), sessions=(), projects=(), roles=(), since=None)
+    return tuple(store.records(store.select(rules, order="oldest", limit=PROFILE_MOST)))
+
+
+def _hit(
+    candidate: Candidate, record: Record, rank: int, neighbours: tuple[Record, ...], stages: Stages, query: Query, recipe: Recipe
+) -> Hit:
+    return Hit(
+        id=record.id, text=record.text, score=candidate.final, rank=rank, rrf_score=candidate.fused + candidate.support,
+        routes=places(candidate.places, stages.rankings), explain=_explained(candidate, stages, query, recipe), record=record,
+        neighbors=neighbours,
+    )  # fmt: skip
+
+
+def places(found: Sequence[tuple[int, int, float, float]], rankings: Sequence[Ranking]) -> Mapping[str, Place]:
+    """Route name → rank, raw score and contribution."""
+    return {
+        rankings[number].route.name: Place(rank=rank, raw=raw, contribution=contribution)
+        for number, rank, raw, contribution in found
+    }
+
+
+def _explained(candidate: Candidate, stages: Stages, query: Query, recipe: Recipe) -> Mapping[str, object]:
+    """Every number the score was made of, under the names Memsense gave them."""
+    numbers: dict[str, object] = {"rrf_score": candidate.fused, "memory_score": candidate.facts.quality, "alpha": recipe.alpha}
+    if recipe.decay is not None:
+        now = query.where.as_of if query.where.as_of is not None else query.where.now
+        numbers |= {"decay": candidate.decay, "age_days": age_days(candidate.facts, now)}
+    if recipe.sessions != "off":
+        numbers |= {
+            "session_rrf_score": candidate.fused, "turn_support": candidate.support,
+            "supporting_turn_count": candidate.support_count,
+            "best_turn_routes": places(candidate.support_places, stages.rankings),
+        }  # fmt: skip
+    if candidate.diversity is not None:
+        nearest = candidate.diversity["nearest"]
+        named = None if nearest is None else stages.desk.ids([nearest]).get(nearest)
+        numbers["diversity"] = {**candidate.diversity, "nearest": named}
+    return MappingProxyType(numbers)
+
+
+def _diagnosed(stages: Stages, query: Query, store: Store) -> Diagnostics:
+    notes = [f"{r.route.name}: {r.reason}" for r in stages.rankings if r.status == RAN and r.reason]
+    path = _path(stages.rankings)
+    if not stages.fused and path != "token_recall_after_embed_error" and not store.select(query.where, order="newest", limit=1):
+        path = "skipped_empty_store"
+    return Diagnostics(retrieval_path=path, routes=tuple(stages.rankings), notes=tuple(notes), ms=stages.ms)
+
+
+def _path(rankings: Sequence[Ranking]) -> str:
+    """Which path ran, in OpenCouch's words, and two more where it has none."""
+    vectors = [ranking for ranking in rankings if ranking.route.kind == "vector" and ranking.weight]
+    text = any(ranking.status == RAN for ranking in rankings if ranking.route.kind != "vector")
+    if any(ranking.status == RAN for ranking in vectors):
+        return "hybrid_rrf" if text else "vector_recall"
+    if any(ranking.status in (FAILED, TIMED_OUT) for ranking in vectors):
+        return "token_recall_after_embed_error"
+    return "token_recall" if text else "nothing_ran"

@@ -1,0 +1,183 @@
+"""Run the routes of a recipe and note what ran, what failed, what was skipped, and how long each took.
+
+Routes of an embedded store take microseconds and run one after the other. What crosses a network is the embedder: it is
+asked first, works while the text routes run, and is waited for until its deadline. A route that fails leaves the others
+running, and the answer says so; only when the store itself is gone is there no answer. Weight 0 means no call at all.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+from .embed import Embedding
+from .errors import EmbedderFailed, EmbedderTimeout, InvalidVector, StoreUnavailable
+from .ports import Found, Store
+from .query import Query, Where
+from .rankings import FAILED, RAN, SKIPPED, TIMED_OUT, Ranking
+from .recipes import Recipe, RouteSpec
+
+if TYPE_CHECKING:
+    import numpy as np
+
+DAY = 86_400_000_000
+Vector = Callable[[], "np.ndarray"]
+
+
+class Skip(Exception):
+    """A route has a reason not to run."""
+
+
+def run(query: Query, recipe: Recipe, embedding: Embedding | None, store: Store) -> list[Ranking]:
+    """One ranking a route, in the recipe's order."""
+    vectors = Vectors(query, embedding, store)
+    vectors.start(recipe)
+    rankings: dict[str, Ranking] = {}
+    for spec in sorted(recipe.routes, key=lambda spec: spec.kind == "vector"):
+        rankings[spec.name] = _run(spec, query, recipe, vectors, store)
+    return [rankings[spec.name] for spec in recipe.routes]
+
+
+def narrowed(query: Query, recipe: Recipe, spec: RouteSpec) -> Where:
+    """What this route may see: the question's scope, its kinds, its age limit."""
+    where = query.where
+    kinds = _kinds(where.kinds or recipe.kinds, spec.kinds)
+    ages = [age for age in (spec.max_age, recipe.lookback if spec.kind == "lexical" else None) if age is not None]
+    if not ages and kinds == where.kinds and "identity" not in kinds:
+        return where
+    now = where.as_of if where.as_of is not None else where.now
+    since = [where.since] if where.since is not None else []
+    return dataclasses.replace(
+        where, kinds=kinds, since=max([*since, *(now - round(age * DAY) for age in ages)], default=None),
+        tenant=query.scope.tenant if "identity" in kinds else where.tenant,
+    )  # fmt: skip
+
+
+class Vectors:
+    """The question's vectors: given with it, or embedded once for all views."""
+
+    def __init__(self, query: Query, embedding: Embedding | None, store: Store) -> None:
+        self.query, self.embedding, self.store = query, embedding, store
+        self.error: Exception | None = None
+        self._pending: Vector | None = None
+        self.counts: dict[str, tuple[int, int]] = {}
+
+    def start(self, recipe: Recipe) -> None:
+        """Ask the embedder, if a vector route will run that has something to search."""
+        needed = [spec for spec in recipe.routes if spec.kind == "vector" and spec.weight and not self._given(spec.view)]
+        if not needed or self.embedding is None or not self.embedding.reads(self.query.text):
+            return
+        if not any([self.count(spec.view)[0] for spec in needed]):
+            return
+        try:
+            self._pending = self.embedding.ask(self.query.text)
+        except EmbedderFailed as error:
+            self.error = error
+
+    def space(self, view: str) -> str:
+        if self.embedding is not None:
+            return self.embedding.space
+        given = self._given(view)
+        if given is None:
+            raise Skip("there is no embedder")
+        return f"given:{len(given)}"
+
+    def count(self, view: str) -> tuple[int, int]:
+        """Vectors there are for a view, and texts that wait for theirs."""
+        if view not in self.counts:
+            where = dataclasses.replace(self.query.where, owner=self.query.scope.tenant)
+            own = self.store.vector.coverage(self.query.where, self.space(view), view)
+            shared = self.store.vector.coverage(where, self.space(view), view) if where.owner != self.query.where.owner else (0, 0)
+            self.counts[view] = own[0] + shared[0], own[1]
+        return self.counts[view]
+
+    def of(self, view: str) -> np.ndarray:
+        """The question's vector for a view, or the reason why there is none."""
+        given = self._given(view)
+        if given is not None:
+            return given
+        space = self.space(view)
+        if not self.embedding.reads(self.query.text):
+            raise Skip(f"{self.embedding.profile.name} can't read this script")
+        count, waiting = self.count(view)
+        if not count:
+            raise Skip(f"no {view} vectors of {space}" + (f", {waiting} texts wait" if waiting else ""))
+        if self.error is None and self._pending is not None:
+            try:
+                return self._pending()
+            except Exception as error:
+                self.error = error
+        raise self.error or Skip("the question was not embedded")
+
+    def _given(self, view: str) -> np.ndarray | None:
+        return self.query.vectors.get(view)
+
+
+def _run(spec: RouteSpec, query: Query, recipe: Recipe, vectors: Vectors, store: Store) -> Ranking:
+    weight = spec.weight
+    if not weight:
+        return Ranking(route=spec, weight=0.0, status=SKIPPED, reason="weight 0")
+    if recipe.trust and spec.kind == "vector" and vectors.embedding is not None and not query.vectors:
+        weight *= vectors.embedding.profile.weight
+    started = perf_counter()
+    status, reason, found = RAN, "", Found([], [])
+    try:
+        found = SEARCHES[spec.kind](spec, narrowed(query, recipe, spec), query, recipe, vectors, store)
+        reason = found.note
+    except Skip as skip:
+        status, reason = SKIPPED, str(skip)
+    except (StoreUnavailable, InvalidVector) as error:
+        if isinstance(error, StoreUnavailable) or query.vectors:
+            raise
+        status, reason = FAILED, str(error)
+    except EmbedderTimeout as error:
+        status, reason = TIMED_OUT, str(error)
+    except Exception as error:
+        status, reason = FAILED, f"{type(error).__name__}: {error}"[:300]
+    return Ranking(
+        route=spec, weight=weight, status=status, reason=reason, keys=found.keys, scores=found.scores,
+        ms=(perf_counter() - started) * 1000,
+    )  # fmt: skip
+
+
+def _size(spec: RouteSpec, query: Query) -> int:
+    return spec.pool.size(query.limit)
+
+
+def _words(spec: RouteSpec, where: Where, query: Query, recipe: Recipe, vectors: Vectors, store: Store) -> Found:
+    return store.lexical.words(where, query.text, _size(spec, query), spec.match)
+
+
+def _tokens(spec: RouteSpec, where: Where, query: Query, recipe: Recipe, vectors: Vectors, store: Store) -> Found:
+    return store.lexical.tokens(where, query.text, _size(spec, query), spec.threshold or 0.0, spec.second_gate)
+
+
+def _substring(spec: RouteSpec, where: Where, query: Query, recipe: Recipe, vectors: Vectors, store: Store) -> Found:
+    return store.lexical.substring(where, query.text, _size(spec, query))
+
+
+def _nearest(spec: RouteSpec, where: Where, query: Query, recipe: Recipe, vectors: Vectors, store: Store) -> Found:
+    vector = vectors.of(spec.view)
+    found = store.vector.nearest(where, vectors.space(spec.view), spec.view, vector, _size(spec, query), spec.threshold)
+    waiting = vectors.counts.get(spec.view, (0, 0))[1]
+    return found._replace(note=f"{waiting} texts wait for their vectors") if waiting else found
+
+
+def _absent(spec: RouteSpec, where: Where, query: Query, recipe: Recipe, vectors: Vectors, store: Store) -> Found:
+    raise Skip(f"this store has no {spec.kind} route")
+
+
+SEARCHES = {
+    "lexical": _words, "tokens": _tokens, "substring": _substring, "vector": _nearest, "graph": _absent, "temporal": _absent,
+}  # fmt: skip
+
+
+def _kinds(asked: Sequence[str], own: Sequence[str]) -> tuple[str, ...]:
+    if not (asked and own):
+        return tuple(asked or own)
+    both = tuple(kind for kind in own if kind in asked)
+    if not both:
+        raise Skip("none of its kinds was asked for")
+    return both
