@@ -35,7 +35,7 @@ IDS = ("m5", "m1", "m9", "M3", "m10", "é", "m2", "m7", "a1")
 PLACES = (("toy", "full"), ("toy", "user"), ("other", "full"))
 VECTORS = {"toy": ((1, 0, 0), (0, 1, 0), (0.6, 0.8, 0), (0.6, 0, 0.8), (-1, 0, 0)), "other": ((1, 0), (0, 1))}
 
-words = st.sampled_from(["goa", "beach", "Goas", "the", "running", "café", "東京", "京都", "3.14", "hotels"])
+words = st.sampled_from(["goa", "beach", "Goas", "the", "running", "café", "東京", "京都", "3.14", "hotels", "playing"])
 sentences = st.sampled_from(["los niños de la playa que están con la goa", "Пляжи и отели", "to be or not to be", "goa " * 300])
 texts = st.one_of(st.lists(words, min_size=1, max_size=5).map(" ".join), sentences)
 moments = st.sampled_from(MOMENTS)
@@ -46,7 +46,7 @@ roles = st.sampled_from(["note", "turn"])
 
 changeable = {
     "kind": kinds, "role": roles, "session": sessions, "project": sessions, "agent": sessions, "source": sessions,
-    "turn": st.sampled_from([None, 0, 1, 2]), "at": maybe_moments, "recorded_at": moments, "valid_from": maybe_moments,
+    "turn": st.sampled_from([None, 0, 1, 2]), "recorded_at": moments, "valid_from": maybe_moments,
     "valid_to": maybe_moments, "superseded_by": st.sampled_from([None, "m1"]), "superseded_at": maybe_moments,
     "quality": st.sampled_from([0.5, 0.65, 1.0]), "reinforced": st.integers(0, 3), "speaker": st.sampled_from([None, "Priya"]),
     "tags": st.sampled_from([(), ("beach",), ("goa", "family")]), "views": st.dictionaries(st.just("user"), words),
@@ -61,11 +61,12 @@ def some_of(choices: dict, most: int) -> st.SearchStrategy[dict]:
 
 places = st.lists(st.sampled_from(PLACES), max_size=2, unique=True)
 held = st.dictionaries(st.sampled_from(PLACES), st.integers(0, 4), max_size=3)
-fields = some_of(changeable, 3)
+fields = st.builds(lambda at, more: {"at": at, **more}, maybe_moments, some_of(changeable, 3))
+edits = st.one_of(st.fixed_dictionaries({"text": texts}), some_of({**changeable, "text": texts, "at": maybe_moments}, 3))
 foreign = st.fixed_dictionaries({"owner": st.sampled_from(OWNERS), "kind": kinds})
 adds = st.tuples(st.just("add"), st.sampled_from(IDS), texts, fields, held, places)
 others = st.tuples(st.just("add"), st.sampled_from(IDS), texts, foreign, held, places)
-amends = st.tuples(st.just("amend"), st.integers(0, 8), some_of({**changeable, "text": texts}, 3), places)
+amends = st.tuples(st.just("amend"), st.integers(0, 8), edits, places)
 forgets = st.tuples(st.just("forget"), st.integers(0, 8))
 strangers = st.sampled_from(
     [("forget", "nobody"), ("amend", "nobody", {}, []), ("forget", "m1"), ("amend", "m1", {"quality": 0}, [])]
@@ -151,6 +152,23 @@ def test_a_larger_shelf_agrees(name):
                 assert outcome(pair[handle], step) == outcome(oracle, step), step
 
 
+@pytest.mark.parametrize("name", BACKENDS)
+def test_a_reader_that_slept_through_many_changes_agrees(name):
+    """More changes than a store may keep a log of."""
+    pick = random.Random(3)
+    oracle = InMemoryStore()
+    asks = [("ask", OWNERS[0], {}, [("words", "w1 w2", 50, "any"), ("nearest", ("wide", "full"), 3, 50, None)])]
+    with patch("recollect.stores.sqlite_write.KEPT_CHANGES", 50), handles(name) as pair:
+        write = ("write", OWNERS[0], [many(pick, number) for number in range(40)])
+        assert outcome(pair[0], write) == outcome(oracle, write)
+        for burst in (20, 300, 600):
+            assert [outcome(pair[1], step) for step in asks] == [outcome(oracle, step) for step in asks]
+            for _ in range(burst):
+                write = ("write", OWNERS[0], [("amend", f"m{pick.randrange(40)}", {"text": sentence(pick)}, [])])
+                assert outcome(pair[0], write) == outcome(oracle, write)
+        assert [outcome(pair[1], step) for step in asks] == [outcome(oracle, step) for step in asks]
+
+
 def many(pick: random.Random, number: int) -> tuple:
     fields = {"at": moment(NOW - pick.randrange(40) * DAY), "kind": pick.choice(["semantic", "fact"])}
     return ("add", f"m{number}", sentence(pick), fields, {("wide", "full"): number}, [])
@@ -178,7 +196,8 @@ def battery():
         ("tokens", "Goa beach 京", 50, 0.33, (2, 0.4)),
         ("substring", "oa", 50),
     ]
-    for number, (owner, where) in enumerate([*((owner, {}) for owner in OWNERS), (OWNERS[0], {"tenant": "acme", "as_of": NOW})]):
+    narrow = [(OWNERS[0], {"tenant": "acme", "as_of": NOW}), (OWNERS[0], {"since": NOW - DAY})]
+    for number, (owner, where) in enumerate([*((owner, {}) for owner in OWNERS), *narrow]):
         yield number % 2, ("ask", owner, where, questions)
         yield number % 2, ("contents", owner, where)
         yield number % 2, ("status", owner)
