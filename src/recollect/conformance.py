@@ -32,8 +32,8 @@ def a_record_comes_back_as_it_was(store: Store) -> None:
     keys = [store.resolve(_where(), ["m1", "m2", "none"])[name] for name in ("m2", "m1")]
     assert store.records(keys) == [bare, whole]
     assert dict(store.facts(keys)) == {
-        keys[0]: Facts(AGELESS, "semantic", "note", None, None, 0.5, 0),
-        keys[1]: Facts(_NOW - 3 * _DAY, "fact", "turn", "s", 4, 0.75, 2),
+        keys[0]: Facts(AGELESS, "semantic", "note", None, None, 0.5, 0, "m2"),
+        keys[1]: Facts(_NOW - 3 * _DAY, "fact", "turn", "s", 4, 0.75, 2, "m1"),
     }
 
 

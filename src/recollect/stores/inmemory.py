@@ -113,7 +113,7 @@ _ORDERS = {
 
 def _facts(record: Record) -> Facts:
     return Facts(
-        when(record), record.kind, record.role, record.session, record.turn, record.quality, record.reinforced
+        when(record), record.kind, record.role, record.session, record.turn, record.quality, record.reinforced, record.id
     )  # fmt: skip
 
 
