@@ -13,14 +13,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .embed import Embedding
+from .fuse import fuse
 from .ports import Facts, Found, Store
 from .query import Query, Where
-from .rankings import RAN, Answer, Hit, Place
+from .rankings import RAN, Answer, Candidate, Hit, Place
 from .recall import Stages, go, recall
 from .recipes import Pool, Recipe, RouteSpec
 from .records import Record, empty, micros, moment
 from .render import render
 from .routes import SEARCHES, Skip, Vectors, narrowed
+from .score import ordered
 
 FAR = Pool(least=100_000)
 _SIGNS = {"sum": "+", "product": "×", "ratio": "/", "least": "min"}
@@ -146,7 +148,7 @@ def _gate(
     if hidden:
         return *hidden, {}
     details = {spec.name: _on_route(spec, key, record, query, recipe, embedding, store) for spec in recipe.routes}
-    gate, reason = _late_gate(key, record, query, recipe, go(query, recipe, embedding, store), embedding, store)
+    gate, reason = _late_gate(key, record, query, recipe, go(query, recipe, embedding, store, whole=True), embedding, store)
     return gate, reason, details
 
 
@@ -216,11 +218,11 @@ def _missed(spec: RouteSpec, key: int, below: Found) -> str:
 def _late_gate(
     key: int, record: Record, query: Query, recipe: Recipe, stages: Stages, embedding: Embedding | None, store: Store
 ) -> tuple[str, str]:
-    fused = [candidate.key for candidate in stages.fused]
+    fused = [candidate.key for candidate in ordered(_with_facts(fuse(stages.rankings, recipe, FAR.least), store), "fused")]
     if key not in fused and key not in [candidate.key for candidate in stages.scored]:
         return "no route", "No route brought it within its pool; each says why."
     size = recipe.pool.size(query.limit)
-    if key in fused[size:]:
+    if key in fused and key not in [candidate.key for candidate in stages.pool]:
         return "beyond the pool", f"Fused rank {fused.index(key) + 1}; the pool is {size}."
     scored = [candidate.key for candidate in stages.scored]
     if key not in scored:
@@ -239,6 +241,13 @@ def _late_gate(
     if record.id in dropped:
         return dropped[record.id], f"It is hit {rank}, but does not fit the memory block's 2,000 characters."
     return "found", f"It is hit {rank}."
+
+
+def _with_facts(found: list[Candidate], store: Store) -> list[Candidate]:
+    facts = store.facts([candidate.key for candidate in found])
+    for candidate in found:
+        candidate.facts = facts.get(candidate.key)
+    return [candidate for candidate in found if candidate.facts is not None]
 
 
 def _doubled(key: int, stages: Stages) -> str:

@@ -10,30 +10,54 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 
 from .rankings import RAN, Candidate, Ranking
 from .recipes import Recipe
 
+SLACK = 1e-9  # more than rounding can move a running sum; the candidates' own sums are exact
 
-def fuse(rankings: Sequence[Ranking], recipe: Recipe) -> list[Candidate]:
-    """Every record some route found, once, in no order."""
-    found: dict[int, Candidate] = {}
-    for number, ranking in enumerate(rankings):
-        if ranking.status == RAN and ranking.weight > 0:
-            _place(found, number, ranking, recipe.rrf_k)
-    for candidate in found.values():
+
+def fuse(rankings: Sequence[Ranking], recipe: Recipe, size: int) -> list[Candidate]:
+    """The `size` best of all records that some route found, and whatever ties with the last of them; each once, in no order."""
+    voices = [
+        (number, ranking, _votes(ranking, recipe.rrf_k))
+        for number, ranking in enumerate(rankings) if ranking.status == RAN and ranking.weight > 0
+    ]  # fmt: skip
+    sums: dict[int, float] = {}
+    for _, ranking, votes in voices:
+        keys = ranking.keys
+        if len(set(keys)) < len(keys):  # a duplicate inside one route counts once, at its best rank
+            for key, vote in {key: vote for key, vote in zip(reversed(keys), reversed(votes[: len(keys)]), strict=True)}.items():
+                sums[key] = sums.get(key, 0.0) + vote
+            continue
+        for key, vote in zip(keys, votes, strict=False):
+            sums[key] = sums.get(key, 0.0) + vote
+    if len(sums) > size:
+        least = sorted(sums.values())[-size] - SLACK
+        sums = {key: total for key, total in sums.items() if total >= least}
+    return _candidates(sums, voices)
+
+
+def _candidates(sums: dict[int, float], voices: Sequence[tuple[int, Ranking, Sequence[float]]]) -> list[Candidate]:
+    places: dict[int, list[tuple[int, int, float, float]]] = {key: [] for key in sums}
+    for number, ranking, votes in voices:
+        for rank, key in enumerate(ranking.keys):
+            if key in places and not (places[key] and places[key][-1][0] == number):
+                places[key].append((number, rank + 1, ranking.scores[rank], votes[rank]))
+    found = [Candidate(key, own) for key, own in places.items()]
+    for candidate in found:
         candidate.fused = math.fsum([place[3] for place in candidate.places])
         candidate.best_rank = min([place[1] for place in candidate.places])
-    return list(found.values())
+    return found
 
 
-def _place(found: dict[int, Candidate], number: int, ranking: Ranking, k: float) -> None:
-    weight, spec = ranking.weight, ranking.route
-    boost = weight * spec.boost if spec.kind == "substring" else None
-    for rank, (key, raw) in enumerate(zip(ranking.keys, ranking.scores, strict=True), 1):
-        candidate = found.get(key)
-        if candidate is None:
-            candidate = found[key] = Candidate(key)
-        elif candidate.places and candidate.places[-1][0] == number:
-            continue  # a duplicate inside one route counts once, at its best rank
-        candidate.places.append((number, rank, raw, weight / (k + rank) if boost is None else boost))
+def _votes(ranking: Ranking, k: float) -> Sequence[float]:
+    if ranking.route.kind == "substring":
+        return [ranking.weight * ranking.route.boost] * len(ranking.keys)
+    return _table(ranking.weight, k, -(-len(ranking.keys) // 64) * 64)
+
+
+@lru_cache(maxsize=256)
+def _table(weight: float, k: float, ranks: int) -> Sequence[float]:
+    return [weight / (k + rank) for rank in range(1, ranks + 1)]

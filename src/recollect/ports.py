@@ -65,6 +65,7 @@ class Facts(NamedTuple):
     turn: int | None
     quality: float
     reinforced: int
+    id: str = ""
 
 
 class Lexical(Protocol):

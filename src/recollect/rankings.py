@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from .query import Query
 from .records import Record
 
 if TYPE_CHECKING:
+    from .ports import Facts
     from .recipes import Recipe, RouteSpec
 
 RAN, SKIPPED, FAILED, TIMED_OUT = "ran", "skipped", "failed", "timed_out"
@@ -32,32 +33,26 @@ class Ranking:
 
 
 class Candidate:
-    """A record on its way through the read path."""
+    """A record on its way through the read path. Defaults live on the class: most candidates never leave them."""
 
-    __slots__ = (
-        "at", "best_rank", "decay", "diversity", "facts", "final", "fused", "key", "mmr", "places", "support",
-        "support_count", "support_key", "support_places",
-    )  # fmt: skip
+    facts: Facts
+    fused = 0.0
+    best_rank = 0
+    decay = 1.0
+    support = 0.0
+    support_count = 0
+    support_key: int | None = None
+    support_places: Sequence[tuple[int, int, float, float]] = ()
+    final = 0.0
+    mmr: float | None = None
+    diversity: Mapping[str, object] | None = None
 
-    def __init__(self, key: int) -> None:
+    def __init__(self, key: int, places: Sequence[tuple[int, int, float, float]] = ()) -> None:
         self.key = key
-        self.places: list[tuple[int, int, float, float]] = []  # (route number, rank, raw, contribution)
-        self.fused = 0.0
-        self.best_rank = 0
-        self.facts = None
-        self.at = 0
-        self.decay = 1.0
-        self.support = 0.0
-        self.support_count = 0
-        self.support_key: int | None = None
-        self.support_places: list[tuple[int, int, float, float]] = []
-        self.final = 0.0
-        self.mmr: float | None = None
-        self.diversity: dict[str, object] | None = None
+        self.places = places  # (route number, rank, raw, contribution), in route order
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class Place(NamedTuple):
     """Where one route put a hit and what that was worth."""
 
     rank: int

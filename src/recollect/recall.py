@@ -12,7 +12,6 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from time import perf_counter
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from .diversify import diversify
@@ -54,16 +53,15 @@ class Desk:
         return self.store.vector.vectors(self.space, "full", keys) if self.space else {}
 
     def ids(self, keys: Sequence[int]) -> dict[int, str]:
-        held = self.records(keys)
-        return {key: held[key].id for key in keys if key in held}
+        return {key: facts.id for key, facts in self.store.facts(keys).items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stages:
-    """Everything between question and answer: candidates after fusion, in the pool, scored, in final order."""
+    """Everything between question and answer: the pool after fusion, scored, in final order."""
 
     rankings: Sequence[Ranking]
-    fused: list[Candidate]
+    pool: list[Candidate]
     scored: list[Candidate]
     final: list[Candidate]
     desk: Desk
@@ -87,20 +85,23 @@ def recall(query: Query, recipe: Recipe, embedding: Embedding | None, store: Sto
     )  # fmt: skip
 
 
-def go(query: Query, recipe: Recipe, embedding: Embedding | None, store: Store) -> Stages:
-    """The stages up to the final order of all candidates."""
+def go(query: Query, recipe: Recipe, embedding: Embedding | None, store: Store, *, whole: bool = False) -> Stages:
+    """The stages up to the final order of the candidates; `whole`: of all in the pool, for whoever asks why not."""
     started = perf_counter()
     rankings = run(query, recipe, embedding, store)
     desk = Desk(store, _space(query, embedding))
-    fused = ordered(_known(fuse(rankings, recipe), store), "fused", desk.ids)
-    pool = fused[: recipe.pool.size(query.limit)]
+    size = max(recipe.pool.size(query.limit), query.limit)
+    rescored = bool(recipe.alpha or recipe.decay or recipe.sessions != "off")
+    # When nothing after fusion can change the order, what lies beyond the limit need not be looked at.
+    plain = not (rescored or whole or recipe.mmr is not None or recipe.kind_limits)
+    pool = ordered(_known(fuse(rankings, recipe, query.limit if plain else size), store), "fused")[:size]
     scored = score(list(pool), query, recipe, store)
-    if recipe.alpha or recipe.decay or recipe.sessions != "off":
-        scored = ordered(scored, "final", desk.ids)
+    if rescored:
+        scored = ordered(scored, "final")
     scored = _limited(scored, recipe)
     final = diversify(scored, recipe, query.limit, desk.records, desk.vectors)
     return Stages(
-        rankings=rankings, fused=fused, scored=scored, final=final, desk=desk, ms=(perf_counter() - started) * 1000
+        rankings=rankings, pool=pool, scored=scored, final=final, desk=desk, ms=(perf_counter() - started) * 1000
     )  # fmt: skip
 
 
@@ -170,7 +171,7 @@ def _hit(
 def places(found: Sequence[tuple[int, int, float, float]], rankings: Sequence[Ranking]) -> Mapping[str, Place]:
     """Route name → rank, raw score and contribution."""
     return {
-        rankings[number].route.name: Place(rank=rank, raw=raw, contribution=contribution)
+        rankings[number].route.name: Place(rank, raw, contribution)
         for number, rank, raw, contribution in found
     }
 
@@ -191,13 +192,13 @@ def _explained(candidate: Candidate, stages: Stages, query: Query, recipe: Recip
         nearest = candidate.diversity["nearest"]
         named = None if nearest is None else stages.desk.ids([nearest]).get(nearest)
         numbers["diversity"] = {**candidate.diversity, "nearest": named}
-    return MappingProxyType(numbers)
+    return numbers
 
 
 def _diagnosed(stages: Stages, query: Query, store: Store) -> Diagnostics:
     notes = [f"{r.route.name}: {r.reason}" for r in stages.rankings if r.status == RAN and r.reason]
     path = _path(stages.rankings)
-    if not stages.fused and path != "token_recall_after_embed_error" and not store.select(query.where, order="newest", limit=1):
+    if not stages.pool and path != "token_recall_after_embed_error" and not store.select(query.where, order="newest", limit=1):
         path = "skipped_empty_store"
     return Diagnostics(retrieval_path=path, routes=tuple(stages.rankings), notes=tuple(notes), ms=stages.ms)
 

@@ -66,7 +66,7 @@ class Vectors:
 
     def start(self, recipe: Recipe) -> None:
         """Ask the embedder, if a vector route will run that has something to search."""
-        needed = [spec for spec in recipe.routes if spec.kind == "vector" and spec.weight and not self._given(spec.view)]
+        needed = [spec for spec in recipe.routes if spec.kind == "vector" and spec.weight and self._given(spec.view) is None]
         if not needed or self.embedding is None or not self.embedding.reads(self.query.text):
             return
         if not any([self.count(spec.view)[0] for spec in needed]):

@@ -11,7 +11,7 @@ min(cap, share × best fused score among its turns); its turns themselves step b
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from operator import attrgetter
 
 from .ports import AGELESS, Facts, Store
 from .query import Query, Where
@@ -19,7 +19,6 @@ from .rankings import Candidate
 from .recipes import Recipe
 
 DAY = 86_400_000_000
-Ids = Callable[[Sequence[int]], dict[int, str]]
 
 
 def score(found: list[Candidate], query: Query, recipe: Recipe, store: Store) -> list[Candidate]:
@@ -51,17 +50,12 @@ def age_days(facts: Facts, now: int) -> float:
     return 0.0 if facts.at == AGELESS else max(0.0, (now - facts.at) / DAY)
 
 
-def ordered(found: list[Candidate], by: str, ids: Ids) -> list[Candidate]:
+def ordered(found: list[Candidate], by: str) -> list[Candidate]:
     """The tie rule: the score, then the best rank in any route, then the newest, then the id."""
-    found = sorted(found, key=lambda c: (-getattr(c, by), c.best_rank, -c.facts.at))
-    start = 0
-    for end in range(1, len(found) + 1):
-        if end == len(found) or not _tied(found[start], found[end], by):
-            if end - start > 1:
-                names = ids([c.key for c in found[start:end]])
-                found[start:end] = sorted(found[start:end], key=lambda c: names.get(c.key, ""))
-            start = end
-    return found
+    value = attrgetter(by)
+    places = [(-value(c), c.best_rank, -c.facts.at, c.facts.id, number) for number, c in enumerate(found)]
+    places.sort()
+    return [found[place[-1]] for place in places]
 
 
 def stand_in(found: list[Candidate], query: Query, recipe: Recipe, store: Store) -> list[Candidate]:
@@ -111,8 +105,3 @@ def _supported(chunks: list[tuple[int, Facts]], best: Candidate, kept: dict[int,
     found = [(key, facts) for key, facts in chunks if key in kept]
     before = [entry for entry in chunks if (entry[1].turn or 0) <= (best.facts.turn or 0)]
     return found or (before[-1:] or chunks[:1])
-
-
-def _tied(one: Candidate, other: Candidate, by: str) -> bool:
-    same = getattr(one, by) == getattr(other, by) and one.best_rank == other.best_rank
-    return same and one.facts.at == other.facts.at

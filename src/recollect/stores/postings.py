@@ -18,6 +18,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 K1, B = 1.2, 0.75
+FLAT = 8192  # postings up to which one pass over all of them is quickest (scripts/bench)
 TAIL = 512  # records kept in the dictionary before they become a run
 _NOTHING = (np.empty(0, np.int32), np.empty(0, np.uint8))
 
@@ -140,6 +141,8 @@ class Postings:
     def best(self, terms: Iterable[int], k: int, mask: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
         """Slots whose BM25 score reaches the k-th best (ties included), and the scores; in no order."""
         found = [(slots, tfs, self._idf(len(slots))) for slots, tfs in map(self.find, terms) if len(slots)]
+        if sum([len(slots) for slots, _, _ in found]) <= FLAT:
+            return self._flat(found, k, mask)
         found.sort(key=lambda entry: -entry[2])
         bounds = [idf * (K1 + 1) for _, _, idf in found]
         norm, scores = self.norm(), self._scores
@@ -165,6 +168,30 @@ class Postings:
         finally:
             for slots in seen:
                 scores[slots] = 0.0
+
+    def _flat(
+        self, found: Sequence[tuple[np.ndarray, np.ndarray, float]], k: int, mask: np.ndarray | None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The same for few postings: all of them at once, in a handful of calls."""
+        if not found:
+            return np.empty(0, np.int32), np.empty(0)
+        slots = np.concatenate([slots for slots, _, _ in found])
+        tfs = np.concatenate([tfs for _, tfs, _ in found])
+        worth = np.repeat([idf for _, _, idf in found], [len(slots) for slots, _, _ in found])
+        worth = worth * (tfs * (K1 + 1)) / (tfs + self.norm()[slots])
+        if mask is not None:
+            keep = mask[slots]
+            slots, worth = slots[keep], worth[keep]
+        scores = self._scores
+        np.add.at(scores, slots, worth)
+        reached = scores[slots]
+        scores[slots] = 0.0
+        # A record stands here once per term, so the k best records are among the k × terms best entries.
+        keep = reached >= _kth(reached, k * len(found)) - 1e-9
+        slots, first = np.unique(slots[keep], return_index=True)
+        reached = reached[keep][first]
+        keep = reached >= _kth(reached, k) - 1e-9
+        return slots[keep], reached[keep]
 
     def norm(self) -> np.ndarray:
         """BM25's length norm of every slot."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from types import MappingProxyType
 
+from ..errors import InvalidRecord
 from ..normalize import fold
 from ..records import EMPTY, Record, micros, moment
 from ..tokens import language_of, pack, terms
@@ -58,4 +59,7 @@ def holds(text: str, folded: str) -> bool:
 
 
 def _dump(value: object) -> str | None:
-    return json.dumps(value, separators=(",", ":")) if value else None
+    try:
+        return json.dumps(value, separators=(",", ":")) if value else None
+    except (TypeError, ValueError) as error:
+        raise InvalidRecord(f"{value!r:.60} can't be written as JSON: {error}.", hint="Use text, numbers, lists, tables.") from None

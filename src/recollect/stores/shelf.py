@@ -61,8 +61,7 @@ class Shelf:
         self.characters: Postings | None = None  # document 000's tokens, built when a recipe first asks
         self.characters_to = 0
         self.lanes: dict[tuple[str, str], Lane] = {}
-        self.ids_ascend = True
-        self.last_id = ""
+        self.ids: list[str] = []  # by slot; "" where nothing is
         self._bounded = False  # any record that time can hide or show
         self._gone = False
         self._current: tuple[int, int, np.ndarray] | None = None  # seen from, until, mask
@@ -76,7 +75,12 @@ class Shelf:
         first, self.size = self.size, int(slots[-1]) + 1
         self._grow(self.size)
         self._gone |= self.size - first != len(slots)
-        self._follow_ids(ids)
+        if len(ids) == self.size - first:
+            self.ids += ids
+        else:
+            self.ids += [""] * (self.size - first)
+            for slot, name in zip(slots.tolist(), ids, strict=True):
+                self.ids[slot] = name
         self._fill(slots, rows)
         *_, lengths, _, blobs = zip(*rows, strict=True)
         self.postings.load(slots.tolist(), blobs, lengths)
@@ -114,11 +118,11 @@ class Shelf:
         return mask
 
     def facts(self, slots: np.ndarray) -> list[Facts]:
-        c, names = self.columns, self.names.names
+        c, names, ids = self.columns, self.names.names, self.ids
         columns = [c[name][slots].tolist() for name in ("at", "kind", "role", "session", "turn", "quality", "reinforced")]
         return [
-            Facts(at, names[kind], names[role], names[session], None if turn < 0 else turn, quality, reinforced)
-            for at, kind, role, session, turn, quality, reinforced in zip(*columns, strict=True)
+            Facts(at, names[kind], names[role], names[session], None if turn < 0 else turn, quality, reinforced, ids[slot])
+            for slot, at, kind, role, session, turn, quality, reinforced in zip(slots.tolist(), *columns, strict=True)
         ]
 
     def nbytes(self) -> int:
@@ -177,11 +181,6 @@ class Shelf:
         c["language"][slots] = codes = [code(language) for language in languages]
         self._languages.update(codes)
         self._bounded |= any(bound is not None for column in (valid_from, valid_to, superseded) for bound in column)
-
-    def _follow_ids(self, ids: Sequence[str]) -> None:
-        if self.ids_ascend:
-            self.ids_ascend = self.last_id < ids[0] and all(map(str.__lt__, ids, ids[1:]))
-            self.last_id = ids[-1]
 
     def _grow(self, size: int) -> None:
         have = len(self.columns["at"])

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from ..errors import InvalidQuery, StoreUnavailable, UnknownRecord
+from ..errors import InvalidQuery, UnknownRecord
 from ..ports import Add, Change, Facts, Receipt
 from ..query import Where
 from ..records import Record, check_owner
@@ -68,7 +68,8 @@ class SqliteStore:
         if order not in ("newest", "oldest", "turns"):
             raise InvalidQuery(f"order={order!r:.40} is unknown.", hint="Use newest, oldest or turns.")
         with self.file.reading():
-            entries = [entry for shelf, mask in self.sight(where) for entry in self._entries(shelf, mask, order)]
+            seen = enumerate(self.sight(where))
+            entries = [(*place, own, key) for own, (shelf, mask) in seen for *place, key in self._entries(shelf, mask, order)]
         entries.sort()
         keys = [entry[-1] for entry in entries]
         if after is not None and after not in keys:
@@ -81,8 +82,7 @@ class SqliteStore:
         found: dict[int, Facts] = {}
         with self.file.reading():
             for number in {key >> 32 for key in keys}:
-                path = self._path(number)
-                shelf = self._shelves.get(path) or self.shelf(path)
+                shelf = self.shelf_of(number)
                 if shelf is None:
                     continue
                 mine = [key for key in keys if key >> 32 == number and (key & LOW) < shelf.size]
@@ -99,6 +99,7 @@ class SqliteStore:
 
     def settings(self, owner: str, change: Mapping[str, object | None] | None = None) -> dict[str, object]:
         """The owner's settings, after the change if one is given (None removes a key)."""
+        check_owner(owner)
         if change:
             with self.file.writing() as connection:
                 writing = Writing(connection, self.q)
@@ -185,11 +186,6 @@ class SqliteStore:
             shelf.lanes[space, view] = lane
         return lane
 
-    def ids(self, keys: Iterable[int]) -> dict[int, str]:
-        """Ids of keys, to break ties."""
-        with self.file.reading() as connection:
-            return dict(connection.execute(self.q.ids_by_keys, (keys_json(keys),)).fetchall())
-
     def _mask(self, shelf: Shelf, where: Where, tenant: bool) -> np.ndarray | None:
         mask = shelf.mask(where, tenant=tenant)
         if where.exclude:
@@ -201,14 +197,13 @@ class SqliteStore:
 
     def _entries(self, shelf: Shelf, mask: np.ndarray | None, order: str) -> list[tuple]:
         slots = np.arange(shelf.size) if mask is None else np.flatnonzero(mask)
-        ids = self.ids((shelf.base + slots).tolist())
         facts = shelf.facts(slots)
-        recorded = shelf.columns["recorded"][slots].tolist()
         keys = (shelf.base + slots).tolist()
         if order == "turns":
-            return [(f.session or "", f.turn or 0, r, ids[k], k) for f, r, k in zip(facts, recorded, keys, strict=True) if k in ids]
+            recorded = shelf.columns["recorded"][slots].tolist()
+            return [(f.session or "", f.turn or 0, r, f.id, k) for f, r, k in zip(facts, recorded, keys, strict=True)]
         sign = -1 if order == "newest" else 1
-        return [(sign * f.at, ids[k], k) for f, k in zip(facts, keys, strict=True) if k in ids]
+        return [(sign * f.at, f.id, k) for f, k in zip(facts, keys, strict=True)]
 
     def _extend(self, shelf: Shelf, next_slot: int) -> None:
         if next_slot > shelf.size:
@@ -249,6 +244,10 @@ class SqliteStore:
             rows = connection.execute(self.q.vectors_by_keys, (keys_json(keys),)).fetchall()
         return {key & LOW: np.frombuffer(blob, "<f4") for key, blob in rows}
 
+    def shelf_of(self, number: int) -> Shelf | None:
+        """The shelf of an owner's number."""
+        return self.shelf(self._path(number))
+
     def _path(self, number: int) -> str:
         path = self._paths.get(number)
         if path is None:
@@ -256,13 +255,6 @@ class SqliteStore:
                 row = connection.execute(self.q.path_of, (number,)).fetchone()
             path = self._paths[number] = row[0] if row else ""
         return path
-
-    def _shelf_of(self, number: int) -> Shelf:
-        path = self._path(number)
-        shelf = self._shelves.get(path) or self.shelf(path)
-        if shelf is None:
-            raise StoreUnavailable(f"The owner {path} has gone.")
-        return shelf
 
     def _make_room(self, path: str) -> None:
         """Keep the shelves used last, within a bound."""

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from threading import RLock
 
-from ..errors import NotADatabase, RecollectError, StoreBusy, StoreClosed, StoreReadOnly, StoreUnavailable
+from ..errors import InvalidRecord, NotADatabase, RecollectError, StoreBusy, StoreClosed, StoreReadOnly, StoreUnavailable
 from . import migrate, sql
 
 APPLICATION_ID = 0x52434C54  # "RCLT": whose file it is
@@ -24,6 +24,27 @@ BUSY_SECONDS = 30.0
 CHECKPOINT_COMMITS = 400
 CHECKPOINT_BYTES = 16 << 20
 _MIGRATIONS = "sqlite/migrations"
+
+
+class Reading:
+    """`with file.reading() as connection`: one caller at a time, sqlite's errors as ours. Without state, so that it nests."""
+
+    __slots__ = ("_file",)
+
+    def __init__(self, file: SqliteFile) -> None:
+        self._file = file
+
+    def __enter__(self) -> sqlite3.Connection:
+        self._file._reader_lock.acquire()
+        if self._file._closed:
+            self._file._reader_lock.release()
+            raise StoreClosed()
+        return self._file._reader
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        self._file._reader_lock.release()
+        if isinstance(error, sqlite3.DatabaseError):
+            raise _translated(error, self._file.path) from error
 
 
 class SqliteFile:
@@ -39,6 +60,7 @@ class SqliteFile:
         if self.in_memory:
             self._reader_lock = self._writer_lock
         self._closed = False
+        self._reading = Reading(self)
         with self._named():
             self._writer = self._connect()
             try:
@@ -48,12 +70,9 @@ class SqliteFile:
                 self._writer.close()
                 raise
 
-    @contextmanager
-    def reading(self) -> Iterator[sqlite3.Connection]:
+    def reading(self) -> Reading:
         """The reading connection, outside a transaction: each statement sees the newest commit."""
-        with self._reader_lock, self._named():
-            self._check_open()
-            yield self._reader
+        return self._reading
 
     @contextmanager
     def snapshot(self) -> Iterator[sqlite3.Connection]:
@@ -207,6 +226,8 @@ class SqliteFile:
             yield
         except sqlite3.DatabaseError as error:
             raise _translated(error, self.path) from error
+        except UnicodeEncodeError as error:
+            raise InvalidRecord("A text holds half a surrogate pair.", hint="Clean it first: recollect.normalize.clean_text.") from error
 
 
 def _translated(error: sqlite3.DatabaseError, path: str) -> RecollectError | sqlite3.DatabaseError:
@@ -223,6 +244,8 @@ def _translated(error: sqlite3.DatabaseError, path: str) -> RecollectError | sql
         return StoreUnavailable(
             f"{path} can't be opened ({said}).", hint="It must be a file in a folder this user may write to."
         )
+    if "constraint failed" in said:
+        return InvalidRecord(f"A record lacks what it needs ({said}).", hint="id, text, kind, role and recorded_at can't be empty.")
     if "full" in said or "disk I/O" in said:
         return StoreUnavailable(f"{path} can't be written ({said}).", hint="Free some space; nothing acknowledged is lost.")
     return error

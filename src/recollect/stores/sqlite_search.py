@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..errors import InvalidVector
+from ..errors import InvalidQuery, InvalidVector
 from ..normalize import fold
 from ..ports import Found
 from ..query import Where
@@ -33,6 +33,8 @@ class SqliteLexical:
 
     def words(self, where: Where, text: str, limit: int, match: str) -> Found:
         """BM25 over the shared tokenisation. match: any, all, or relax (all, else any)."""
+        if match not in ("any", "all", "relax"):
+            raise InvalidQuery(f"match={match!r:.40} is unknown.", hint="Use any, all or relax.")
         if match == "any":
             return _look(self._store, where, limit, lambda shelf, mask: _any(shelf, mask, text, limit))
         found = _look(self._store, where, limit, lambda shelf, mask: _all(shelf, mask, text))
@@ -109,7 +111,8 @@ class SqliteVector:
         store, found = self._store, {}
         with store.file.reading():
             for number in {key >> 32 for key in keys}:
-                lane = store.lane(store._shelf_of(number), space, view)
+                shelf = store.shelf_of(number)
+                lane = None if shelf is None else store.lane(shelf, space, view)
                 if lane is not None:
                     mine = [key & LOW for key in keys if key >> 32 == number]
                     found.update({number << 32 | slot: vector for slot, vector in lane.vectors(mine).items()})
@@ -130,7 +133,7 @@ class SqliteVector:
 def _look(store: SqliteStore, where: Where, limit: int, look: Look) -> Found:
     """Ask each shelf in sight; equal scores newest first, then by id."""
     with store.file.reading():
-        answers = [] if limit < 1 else [_best_first(store, shelf, *look(shelf, mask), limit) for shelf, mask in store.sight(where)]
+        answers = [] if limit < 1 else [_best_first(shelf, *look(shelf, mask), limit) for shelf, mask in store.sight(where)]
         if not answers:
             return Found([], [])
         if len(answers) == 1:
@@ -138,31 +141,29 @@ def _look(store: SqliteStore, where: Where, limit: int, look: Look) -> Found:
         return _merged(store, answers, limit)
 
 
-def _best_first(store: SqliteStore, shelf: Shelf, slots: np.ndarray, scores: np.ndarray, limit: int) -> tuple[list[int], list[float]]:
+def _best_first(shelf: Shelf, slots: np.ndarray, scores: np.ndarray, limit: int) -> tuple[list[int], list[float]]:
     at = shelf.columns["at"][slots]
-    order = np.lexsort((slots, -at, -scores))
-    keys, scores = (slots[order] + shelf.base).tolist(), scores[order].tolist()
-    if not shelf.ids_ascend and len(keys) > 1:
-        at = at[order].tolist()
-        if any(scores[i] == scores[i + 1] and at[i] == at[i + 1] for i in range(len(keys) - 1)):
-            ids = store.ids(keys)
-            ranked = sorted(zip(scores, at, keys, strict=True), key=lambda e: (-e[0], -e[1], ids.get(e[2], "")))
-            keys, scores = [key for *_, key in ranked], [score for score, *_ in ranked]
-    return keys[:limit], scores[:limit]
+    order = np.lexsort((-at, -scores))
+    slots, scores, at = slots[order], scores[order], at[order]
+    keys, ranked = (slots + shelf.base).tolist(), scores.tolist()
+    if ((scores[1:] == scores[:-1]) & (at[1:] == at[:-1])).any():
+        ids, base = shelf.ids, shelf.base
+        keys = [key for *_, key in sorted(zip((-scores).tolist(), (-at).tolist(), [ids[key - base] for key in keys], keys, strict=True))]
+    return keys[:limit], ranked[:limit]
 
 
 def _merged(store: SqliteStore, answers: list[tuple[list[int], list[float]]], limit: int) -> Found:
     keys = [key for keys, _ in answers for key in keys]
     scores = [score for _, scores in answers for score in scores]
-    ids, facts = store.ids(keys), store.facts(keys)
-    ranked = sorted(zip(keys, scores, strict=True), key=lambda e: (-e[1], -facts[e[0]].at, ids.get(e[0], "")))[:limit]
+    facts = store.facts(keys)
+    ranked = sorted(zip(keys, scores, strict=True), key=lambda e: (-e[1], -facts[e[0]].at, facts[e[0]].id))[:limit]
     return Found([key for key, _ in ranked], [score for _, score in ranked])
 
 
 def _any(shelf: Shelf, mask: np.ndarray | None, text: str, limit: int) -> tuple[np.ndarray, np.ndarray]:
     wanted = [term_hash(term) for term in query_terms(text, shelf.languages)]
     slots, scores = shelf.postings.best(wanted, limit, mask)
-    return slots.astype(np.int64), np.round(scores, 9)
+    return slots.astype(np.int64), scores.round(9)
 
 
 def _all(shelf: Shelf, mask: np.ndarray | None, text: str) -> tuple[np.ndarray, np.ndarray]:

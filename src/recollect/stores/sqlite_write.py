@@ -10,6 +10,7 @@ import hashlib
 import sqlite3
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from types import SimpleNamespace
 
 import numpy as np
@@ -21,6 +22,7 @@ from .rows import TEXTUAL, indexed, record_of, values_of
 from .vectors import usable
 
 KEPT_CHANGES = 5000
+_LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 AMENDABLE = frozenset(field.name for field in dataclasses.fields(Record)) - {"id", "owner"}
 Index = tuple[int, str, bytes]
 
@@ -150,7 +152,7 @@ class Writing:
             there = twin[0].record if twin else self._find(record.owner, record.id)
             if there is None:
                 fresh[record.owner, record.id] = add, index
-            elif dataclasses.replace(there, recorded_at=record.recorded_at) == record:
+            elif _content(there, index) == _content(record, index):
                 self.unchanged += 1
             else:
                 raise DuplicateRecord(
@@ -209,6 +211,11 @@ class Writing:
         mark.tell("words", slot)
         for name, count in (("records", 1), ("vectors", vectors), ("jobs", jobs)):
             self.removed[name] = self.removed.get(name, 0) + count
+
+
+def _content(record: Record, index: Index) -> tuple:
+    """What two records must share to be the same: everything but when we were told."""
+    return values_of(dataclasses.replace(record, recorded_at=_LONG_AGO), index)
 
 
 def may_write(owner: str, record: Record) -> bool:

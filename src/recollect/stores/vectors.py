@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 
 import numpy as np
 
@@ -21,7 +22,8 @@ CODED = 4096  # records from which scanning codes beats scanning float32 (script
 HELD_BYTES = 256 << 20  # float32 kept in memory for a coded lane; beyond it finalists are read from the file
 STAGED = 32_768  # from here turbovec's own first pass is coarser and must be asked for more (measured on random vectors)
 SAMPLE = 1024
-SIGMAS = 4.0
+SAFETY = 1.5  # how far the tenth best must lie above the last nominated, in largest errors seen
+MOST_NOMINATED = 4096
 Fetch = Callable[[Sequence[int]], Mapping[int, np.ndarray]]
 
 
@@ -66,9 +68,8 @@ class Lane:
         allowed = self._allowed(mask)
         if allowed is not None and not allowed.any():
             return np.empty(0, np.int64), np.empty(0)
-        rows = self._scan(query, k, allowed) if self.codes is None else self._nominate(query, k, allowed)
+        rows, cosines = (self._scan if self.codes is None else self._nominate)(query, k, allowed)
         slots = self.slots[rows].astype(np.int64)
-        cosines = self._exact(rows, slots, query)
         if threshold is not None:
             keep = cosines >= threshold
             slots, cosines = slots[keep], cosines[keep]
@@ -94,39 +95,41 @@ class Lane:
         alive = ~self.dead[: self.count]
         return alive if mask is None else alive & mask[self.slots[: self.count]]
 
-    def _scan(self, query: np.ndarray, k: int, allowed: np.ndarray | None) -> np.ndarray:
+    def _scan(self, query: np.ndarray, k: int, allowed: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
         cosines = self.block[: self.count] @ query
         if allowed is not None:
             cosines[~allowed] = -9.0
             k = min(k, int(np.count_nonzero(allowed)))
         if len(cosines) <= k:
-            return np.arange(len(cosines))
-        floor = np.partition(cosines, len(cosines) - k)[len(cosines) - k]
-        return np.flatnonzero(cosines >= max(floor - 2e-6, -8.0))  # float32 noise must not decide a tie
+            rows = np.arange(len(cosines))
+        else:
+            floor = np.partition(cosines, len(cosines) - k)[len(cosines) - k]
+            rows = np.flatnonzero(cosines >= max(floor - 2e-6, -8.0))  # float32 noise must not decide a tie
+        return rows, self._exact(rows, query)
 
-    def _nominate(self, query: np.ndarray, k: int, allowed: np.ndarray | None) -> np.ndarray:
+    def _nominate(self, query: np.ndarray, k: int, allowed: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
         room = self.count if allowed is None else int(np.count_nonzero(allowed))
-        wanted = min(room, max(2 * k, 64 if self.count < STAGED else 200))
+        wanted = min(room, max(k + k // 4, 64 if self.count < STAGED else 200))
         asked = _padded(query[None, :])
         while True:
             estimates, rows = self.codes.search(asked, k=wanted, mask=allowed)
             estimates, rows = estimates[0], rows[0]
-            if wanted >= room or wanted >= 4096:
-                return rows
-            cosines = self._exact(rows, self.slots[rows], query)
-            top = np.sort(cosines)[-min(k, 10)]
-            noise = float(np.std(cosines - estimates))
-            if top - estimates[-1] >= SIGMAS * noise:
-                return rows
+            cosines = self._exact(rows, query)
+            if wanted >= room or wanted >= MOST_NOMINATED:
+                return rows, cosines
+            tenth = np.partition(cosines, -min(k, 10))[-min(k, 10)]
+            if tenth - estimates[-1] >= SAFETY * np.abs(cosines - estimates).max():
+                return rows, cosines
             wanted = min(room, wanted * 4)
 
-    def _exact(self, rows: np.ndarray, slots: np.ndarray, query: np.ndarray) -> np.ndarray:
+    def _exact(self, rows: np.ndarray, query: np.ndarray) -> np.ndarray:
         if self.block is not None:
             block = self.block[rows]
         else:
+            slots = self.slots[rows]
             found = self.fetch([self.number << 32 | int(slot) for slot in slots])
             block = np.array([found[int(slot)] for slot in slots], np.float32)
-        return np.round(block.astype(np.float64) @ query.astype(np.float64), 6)
+        return (block.astype(np.float64) @ query.astype(np.float64)).round(6)
 
     def _encode(self) -> None:
         """Switch to codes, when the package that makes them is there."""
@@ -136,7 +139,8 @@ class Lane:
             return
         codes = TurboQuantIndex(-(-self.dimension // 8) * 8, 4)
         block = _padded(self.block[: self.count])
-        codes.calibrate(block[np.random.default_rng(0).permutation(self.count)[:SAMPLE]])
+        with suppress(ValueError):  # vectors without any spread can't be calibrated, and need not be
+            codes.calibrate(block[np.random.default_rng(0).permutation(self.count)[:SAMPLE]])
         codes.add(block)
         codes.prepare()
         self.codes = codes

@@ -44,10 +44,6 @@ SELECT key, owner, id, text, kind, role, agent, project, session, turn, speaker,
   superseded_by, superseded_at, tags, quality, confidence, reinforced, source, views, metadata
 FROM records WHERE key IN (SELECT value FROM json_each(?));
 
--- name: ids_by_keys
--- Ids alone, to break ties.
-SELECT key, id FROM records WHERE key IN (SELECT value FROM json_each(?));
-
 -- name: keys_by_ids
 -- Keys of ids.
 SELECT id, key FROM records WHERE owner = ? AND id IN (SELECT value FROM json_each(?));
