@@ -71,10 +71,13 @@ def additions(
 ) -> list[Add]:
     """Texts and what is said about them, as changes for the store."""
     stamp = moment(now)
-    adds = [(record_of(text, scope, stamp, now, new_id, draft), draft.get("vectors")) for text, draft in texts]
-    plain = [record for record, vectors in adds if not vectors]
-    at_once = _embedded(plain, embedding, store) if embedding is not None and embedding.profile.inline else {}
-    return [_add(record, vectors, embedding, at_once) for record, vectors in adds]
+    records = [(record_of(text, scope, stamp, now, new_id, draft), draft.get("vectors")) for text, draft in texts]
+    return _adds(records, embedding, store)
+
+
+def as_they_are(records: Iterable[Record], embedding: Embedding | None, store: Store) -> list[Add]:
+    """Records that were made elsewhere, as changes for the store: times and versions stay what they are."""
+    return _adds([(record, None) for record in records], embedding, store)
 
 
 def record_of(text: str, scope: Scope, stamp: datetime, now: int, new_id: Ids, draft: Mapping[str, Any]) -> Record:
@@ -93,14 +96,15 @@ def record_of(text: str, scope: Scope, stamp: datetime, now: int, new_id: Ids, d
     if "supersedes" in draft:
         metadata = MappingProxyType({**metadata, "supersedes": draft["supersedes"]})
     return Record(
-        id=_name("id", get("id")) or new_id(now), owner=scope.tenant if kind == "identity" else scope.owner, text=clean_text(text),
-        kind=kind, role=role, agent=_name("agent", get("agent", scope.agent)), project=_name("project", get("project", scope.project)),
+        id=_name("id", get("id")) or new_id(now), owner=scope.tenant if kind == "identity" else scope.owner,
+        text=clean_text(text), kind=kind, role=role, agent=_name("agent", get("agent", scope.agent)),
+        project=_name("project", get("project", scope.project)),
         session=_name("session", get("session", scope.session)), turn=_whole("turn", get("turn")),
         speaker=_name("speaker", get("speaker")), at=stamp if at is None else None if at == "ageless" else moment(micros(at)),
         recorded_at=stamp, valid_from=valid_from, valid_to=valid_to, tags=_tags(get("tags")),
         quality=_share("quality", get("quality", 0.5)), confidence=_share("confidence", get("confidence", 1.0)),
-        reinforced=_whole("reinforced", get("reinforced", 0)) or 0, source=_name("source", get("source")), views=_views(get("views")),
-        metadata=metadata,
+        reinforced=_whole("reinforced", get("reinforced", 0)) or 0, source=_name("source", get("source")),
+        views=_views(get("views")), metadata=metadata,
     )  # fmt: skip
 
 
@@ -144,7 +148,15 @@ def unit(numbers: object) -> np.ndarray:
     return (vector / norm).astype(np.float32)
 
 
-def _add(record: Record, vectors: Mapping[str, Any] | None, embedding: Embedding | None, at_once: Mapping[str, np.ndarray]) -> Add:
+def _adds(records: Sequence[tuple[Record, Any]], embedding: Embedding | None, store: Store) -> list[Add]:
+    plain = [record for record, vectors in records if not vectors]
+    at_once = _embedded(plain, embedding, store) if embedding is not None and embedding.profile.inline else {}
+    return [_add(record, vectors, embedding, at_once) for record, vectors in records]
+
+
+def _add(
+    record: Record, vectors: Mapping[str, Any] | None, embedding: Embedding | None, at_once: Mapping[str, np.ndarray]
+) -> Add:
     if vectors:
         return Add(record=record, vectors=given_vectors(vectors, embedding))
     waiting = pending(record, embedding)
@@ -173,7 +185,8 @@ def _name(name: str, value: object) -> str | None:
     if value is None or value == "":
         return None
     if not isinstance(value, str) or len(value) > MOST_NAME or not value.isprintable():
-        raise InvalidRecord(f"{name}={value!r:.60} can't be used.", hint=f"It is text of at most {MOST_NAME} printable characters.")
+        hint = f"It is text of at most {MOST_NAME} printable characters."
+        raise InvalidRecord(f"{name}={value!r:.60} can't be used.", hint=hint)
     return value
 
 

@@ -125,6 +125,14 @@ def read_route(text: str) -> RouteSpec:
     return route
 
 
+def read_value(text: str) -> Any:
+    """The value of one field as a recipe's text would write it: what a table or a live setting holds."""
+    reader = Reader(text)
+    value = _value(reader)
+    reader.end()
+    return value
+
+
 def from_table(table: Mapping[str, Any]) -> Recipe:
     """The recipe of a table: `base` (a preset, or any recipe's text), fields, `weights`."""
     given = dict(table)

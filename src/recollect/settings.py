@@ -1,8 +1,8 @@
 """The only reader of the environment and of configuration files, and the values they hold.
 
-Precedence: what a call says, then the owner's live settings in the store, then the environment, then the TOML file, then defaults.
-The file is `recollect.toml` in the current folder or `recollect/config.toml` in the user's configuration folder; RECOLLECT_CONFIG names
-another. Example:
+Precedence: what a call says, then the owner's live settings in the store, then the environment, then the TOML file, then
+defaults. The file is `recollect.toml` in the current folder or `recollect/config.toml` in the user's configuration folder;
+RECOLLECT_CONFIG names another. Example:
 
     db = "memory.db"
     owner = "alice"
@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -44,19 +44,33 @@ class Settings:
 
     def __repr__(self) -> str:
         """Without the key."""
-        shown = (f"{f.name}={'…' if 'key' in f.name and getattr(self, f.name) else getattr(self, f.name)!r}" for f in fields(self))
-        return f"Settings({', '.join(shown)})"
+        shown = {f.name: getattr(self, f.name) for f in fields(self)}
+        hidden = {name: "…" for name, value in shown.items() if "key" in name and value}
+        return f"Settings({', '.join(f'{name}={value!r}' for name, value in (shown | hidden).items())})"
 
 
 def load(environ: Mapping[str, str] | None = None, file: str | None = None) -> Settings:
     """Settings from the environment and the first configuration file there is."""
     env = os.environ if environ is None else environ
-    found = _from_file(Path(file or env.get(f"{PREFIX}CONFIG", "")), bool(file or env.get(f"{PREFIX}CONFIG")), env)
+    named = file or env.get(f"{PREFIX}CONFIG", "")
+    found = _from_file(_candidates(named, env), bool(named))
     for field in fields(Settings):
         value = env.get(PREFIX + field.name.upper()) or env.get(_ELSEWHERE.get(field.name, ""), "")
         if value:
             found[field.name] = value
     return _checked(found)
+
+
+def found_file(environ: Mapping[str, str] | None = None) -> Path | None:
+    """The configuration file that `load` reads, if there is one."""
+    env = os.environ if environ is None else environ
+    return next((path for path in _candidates(env.get(f"{PREFIX}CONFIG", ""), env) if path.is_file()), None)
+
+
+def plain_terminal(environ: Mapping[str, str] | None = None) -> bool:
+    """Whether there is to be no colour: NO_COLOR is set, or the terminal says it has none."""
+    env = os.environ if environ is None else environ
+    return bool(env.get("NO_COLOR")) or env.get("TERM") == "dumb"
 
 
 def models_folder(settings: Settings, environ: Mapping[str, str] | None = None) -> Path:
@@ -76,13 +90,12 @@ def live_recipe(base: Recipe, live: Mapping[str, Any]) -> Recipe:
 
 
 def checked_live(base: Recipe, held: Mapping[str, Any], change: Mapping[str, Any]) -> dict[str, Any]:
-    """A change of live settings, ready to be stored: known names, values the recipe takes, weights merged with those that hold."""
-    for name in change:
-        if name not in LIVE:
-            raise InvalidSetting(f"There is no setting {name!s:.60}.", hint=f"{nearest(name, sorted(LIVE))} See docs/settings.md.".strip())
+    """A change of live settings, ready to be stored: names we know, values the recipe takes, weights joined with those that hold."""
+    _known(change, LIVE)
     ready = dict(change)
     if isinstance(ready.get("weights"), Mapping):
-        ready["weights"] = {**(held.get("weights") or {}), **ready["weights"]}
+        merged = {**(held.get("weights") or {}), **ready["weights"]}
+        ready["weights"] = {name: weight for name, weight in merged.items() if weight is not None} or None
     if ready.get("recipe") is not None:
         ready["recipe"] = str(as_recipe(ready["recipe"]))
     after = {name: value for name, value in {**held, **ready}.items() if value is not None}
@@ -96,9 +109,13 @@ def checked_live(base: Recipe, held: Mapping[str, Any], change: Mapping[str, Any
 _ELSEWHERE = {"openai_api_key": "OPENAI_API_KEY", "openai_base_url": "OPENAI_BASE_URL", "ollama_base_url": "OLLAMA_HOST"}
 
 
-def _from_file(named: Path, must: bool, env: Mapping[str, str]) -> dict[str, Any]:
+def _candidates(named: str, env: Mapping[str, str]) -> list[Path]:
     home = Path(env.get("XDG_CONFIG_HOME") or Path.home() / ".config")
-    for path in [named] if must else [Path("recollect.toml"), home / "recollect" / "config.toml"]:
+    return [Path(named)] if named else [Path("recollect.toml"), home / "recollect" / "config.toml"]
+
+
+def _from_file(candidates: list[Path], must: bool) -> dict[str, Any]:
+    for path in candidates:
         try:
             with path.open("rb") as stream:
                 return tomllib.load(stream)
@@ -110,11 +127,16 @@ def _from_file(named: Path, must: bool, env: Mapping[str, str]) -> dict[str, Any
     return {}
 
 
+def _known(given: Iterable[str], names: Collection[str]) -> None:
+    for name in given:
+        if name not in names:
+            hint = f"{nearest(name, sorted(names))} See docs/settings.md.".strip()
+            raise InvalidSetting(f"There is no setting {name!s:.60}.", hint=hint)
+
+
 def _checked(found: dict[str, Any]) -> Settings:
     known: dict[str, Callable[[Any], Any]] = {field.name: type(field.default) for field in fields(Settings)}
-    for name in found:
-        if name not in known:
-            raise InvalidSetting(f"There is no setting {name!s:.60}.", hint=f"{nearest(name, known)} See docs/settings.md.".strip())
+    _known(found, known)
     try:
         numbers = {name: float(found[name]) for name in ("deadline", "busy") if name in found}
     except (TypeError, ValueError):

@@ -1,6 +1,7 @@
 """A sqlite memory as a file: where it is, whether it is ours and sound, and a backup put in its place.
 
-For `backup` and `restore`. Nothing here changes a file that it only looks at: an ordinary opening would bring its schema up to date.
+For `backup` and `restore`. Nothing here changes a file that it only looks at: an ordinary opening would bring its schema up
+to date.
 """
 
 from __future__ import annotations

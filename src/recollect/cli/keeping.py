@@ -1,0 +1,231 @@
+"""settings, recipes, reembed, upkeep, status, models, version: the commands that look after a memory."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from .. import __version__
+from ..errors import EmbedderFailed, InvalidSetting, UnknownEmbedder
+from .entry import FAILED, configured, opened
+from .terminal import safe, sized
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ..recipes import Recipe
+    from .terminal import Screen
+
+
+def settings(args: Namespace, screen: Screen) -> None:
+    with opened(args, screen, makes=bool(args.change)) as memory:
+        found = memory.update_settings(**_changes(args.change)) if args.change else memory.settings()
+    if screen.as_json:
+        screen.json(found)
+        return
+    rows = [(name, _flat(value)) for name, value in found.items() if name not in ("set", "weights")]
+    rows += [(f"weights.{name}", f"{weight:g}") for name, weight in found["weights"].items()]
+    rows += [(f"set by hand: {name}", _flat(value)) for name, value in found["set"].items()]
+    screen.table(rows, (), ("cyan",))
+
+
+def recipes(args: Namespace, screen: Screen) -> None:
+    if args.recipe is not None:
+        _one_recipe(args.recipe, screen)
+        return
+    from ..recipes import PRESETS
+
+    if screen.as_json:
+        screen.json({"recipes": [_summary(recipe) for recipe in PRESETS.values()]})
+        return
+    rows = [(recipe.name, recipe.limit, ", ".join(_weighted(recipe))) for recipe in PRESETS.values()]
+    screen.table(rows, ("recipe", "limit", "routes and their weights"), ("cyan",))
+
+
+def reembed(args: Namespace, screen: Screen) -> int:
+    with opened(args, screen) as memory, screen.progress("embedding") as bar:
+        found = memory.reembed(dry_run=args.dry_run, progress=bar.step)
+        status = memory.status()
+    done = 0 if args.dry_run else found["lacking"] - found["left"]
+    result = {"embedder": status["embedder"], "space": status["space"], **found, "embedded": max(0, done)}
+    if found["left"] and not args.dry_run:
+        raise EmbedderFailed(
+            f"{found['left']:,} texts are not embedded: {status['embedder_error']}.",
+            hint="They stay in line: run it again later.",
+        )
+    verb = "lack" if args.dry_run else "lacked"
+    said = (
+        f"{found['lacking']:,} vectors of {result['space'] or 'no model'} {verb}."
+        if found["lacking"]
+        else "Nothing lacks a vector."
+    )
+    screen.json(result) if screen.as_json else screen.say(said + ("" if args.dry_run or not done else f" Embedded {done:,}."))
+    return 0
+
+
+def upkeep(args: Namespace, screen: Screen) -> int:
+    with opened(args, screen) as memory, screen.progress("embedding") as bar:
+        steps = memory.upkeep(dry_run=args.dry_run, progress=bar.step)
+    if screen.as_json:
+        screen.json({"dry_run": args.dry_run, "ok": all(step.ok for step in steps), "steps": [step._asdict() for step in steps]})
+    else:
+        screen.table([(step.name, "ok" if step.ok else "not well", step.found, step.did) for step in steps], (), ("cyan",))
+    return 0 if all(step.ok for step in steps) else FAILED
+
+
+def status(args: Namespace, screen: Screen) -> None:
+    with opened(args, screen) as memory:
+        found = memory.status()
+    if screen.as_json:
+        screen.json(found)
+        return
+    vectors = [f"{lane['count']:,} {lane['view']} in {lane['space']}" for lane in found["vectors"]]
+    rows = [
+        ("owner", found["owner"]), ("records", _counted(found["records"], found["by_kind"])),
+        ("vectors", "; ".join(vectors) or "none"),
+        ("waiting", f"{found['waiting']:,} texts for a vector"), ("embedder", _embedder(found)), ("recipe", found["recipe"]),
+        ("file", f"{sized(found['bytes'])}, schema {found['schema']}" if "bytes" in found else "in memory"),
+    ]  # fmt: skip
+    screen.table(rows, (), ("cyan",))
+
+
+def models(args: Namespace, screen: Screen) -> None:
+    from ..embedders.models import listing
+    from ..settings import models_folder
+
+    folder = models_folder(configured(args)[0])
+    if args.action != "list":
+        _on_model(args.action, args.name, folder, screen)
+        return
+    found = listing(folder)
+    if screen.as_json:
+        screen.json({"folder": str(folder), "models": [_model(one) for one in found]})
+        return
+    rows = [
+        (
+            one.model.name,
+            "installed" if one.installed else "not installed",
+            sized(one.model.size),
+            one.model.licence,
+            one.model.about,
+        )
+        for one in found
+    ]
+    screen.table(rows, ("model", "state", "size", "licence", "what it is"), ("cyan",))
+
+
+def version(args: Namespace, screen: Screen) -> None:
+    screen.json({"version": __version__}) if screen.as_json else screen.say(f"recollect {__version__}")
+
+
+def _changes(given: Sequence[str]) -> dict[str, Any]:
+    """KEY=VALUE words as a change of live settings: None goes back to the default."""
+    changes: dict[str, Any] = {}
+    for word in given:
+        key, equals, text = word.partition("=")
+        if not (key and equals):
+            raise InvalidSetting(f"{word!r:.60} is not KEY=VALUE.", hint="Write rrf_k=20, or rrf_k= to go back to the default.")
+        value = _value(key, text.strip())
+        table, dot, name = key.partition(".")
+        if dot and table == "weights":
+            changes["weights"] = {**(changes.get("weights") or {}), name: value}
+        else:
+            changes[key] = value
+    return changes
+
+
+def _value(key: str, text: str) -> Any:
+    """A value as a recipe's text writes it. `none` is a value; nothing at all is no value."""
+    from ..recipe_text import read_value
+
+    if not text:
+        return None
+    if key == "recipe":
+        return text
+    value = read_value(text)
+    return "none" if value is None else value
+
+
+def _one_recipe(text: str, screen: Screen) -> None:
+    from ..recipes import as_recipe, fields_table
+
+    recipe = as_recipe(text)
+    about = [row for row in fields_table() if row.of == "recipe" and row.name != "routes"]
+    values = [(row, _plain_field(recipe, row.name)) for row in about]
+    if screen.as_json:
+        fields = [
+            {"name": row.name, "value": value, "default": row.default, "range": row.range, "meaning": row.meaning}
+            for row, value in values
+        ]
+        screen.json(_summary(recipe) | {"fields": fields})
+        return
+    screen.heading(str(recipe))
+    for route in recipe.routes:
+        screen.say(f"  {route.weight:g} × {safe(str(route))}" + (f"  ({route.name})" if route.name != str(route) else ""))
+    rows = [(row.name, value, "" if value == row.default else f"({row.default or 'none'})", row.meaning) for row, value in values]
+    screen.table(rows, ("field", "value", "else", "what it is"), ("cyan", "bold", "dim"))
+
+
+def _plain_field(recipe: Recipe, name: str) -> str:
+    from dataclasses import fields
+
+    from ..recipe_text import plain_text
+
+    one = next(field for field in fields(recipe) if field.name == name)
+    return plain_text(one, getattr(recipe, name))
+
+
+def _summary(recipe: Recipe) -> dict[str, Any]:
+    routes = [{"name": route.name, "kind": route.kind, "weight": route.weight, "text": str(route)} for route in recipe.routes]
+    return {"name": recipe.name, "text": str(recipe), "limit": recipe.limit, "routes": routes}
+
+
+def _weighted(recipe: Recipe) -> list[str]:
+    return [f"{route.name} {route.weight:g}" for route in recipe.routes]
+
+
+def _on_model(action: str, name: str | None, folder: Path, screen: Screen) -> None:
+    from ..embedders import models
+
+    if name is None:
+        raise UnknownEmbedder(f"models {action} needs the name of a model.", hint=f"One of: {', '.join(models.CATALOGUE)}.")
+    if action == "remove":
+        gone = models.remove(name, folder)
+        screen.json({"model": name, "removed": gone}) if screen.as_json else screen.say(
+            f"Removed {name}." if gone else f"{name} was not installed."
+        )
+        return
+    if action == "verify":
+        path = models.verify(name, folder)
+        screen.json({"model": name, "path": str(path), "ok": True}) if screen.as_json else screen.say(
+            f"{path} is what it should be."
+        )
+        return
+    with screen.progress("fetching") as bar:
+        found = models.install(name, folder, progress=lambda what, done, total: bar.step(done, total, what[:60]))
+    said = f"{found.model.name} is at {found.path}; licence {found.model.licence}, beside it. Now: recollect reembed."
+    screen.json(_model(found)) if screen.as_json else screen.say(said)
+
+
+def _model(one) -> dict[str, Any]:
+    model = one.model
+    return {
+        "name": model.name, "about": model.about, "embedder": model.embedder, "installed": one.installed, "path": str(one.path),
+        "bytes": model.size, "licence": model.licence, "home": model.home,
+    }  # fmt: skip
+
+
+def _embedder(found: Mapping[str, Any]) -> str:
+    error = f", which says: {found['embedder_error']}" if found["embedder_error"] else ""
+    return f"{found['embedder']} ({found['space']}){error}" if found["space"] else "none: text search alone"
+
+
+def _counted(count: int, kinds: Mapping[str, int]) -> str:
+    return f"{count:,}" + (f" ({', '.join(f'{number:,} {kind}' for kind, number in kinds.items())})" if kinds else "")
+
+
+def _flat(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {_flat(one)}" for name, one in value.items())
+    return f"{value:g}" if isinstance(value, float) else str(value)

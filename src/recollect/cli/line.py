@@ -1,0 +1,247 @@
+"""The command line as a table: every command with its arguments, said once. The parser and the reference page are made from it.
+
+Nothing is imported for a command before it runs: `run` names its function as "module:function".
+"""
+
+from __future__ import annotations
+
+from argparse import SUPPRESS, Action, ArgumentParser, Namespace, RawDescriptionHelpFormatter
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from .. import __version__
+from ..records import KINDS, ROLES, VIEWS
+
+ABOUT = "Memory for agents: remembers what was said, recalls it by words, meaning and time, and says why."
+EXITS = "Exit status: 0 done, 1 failed (one sentence on standard error says why), 2 wrong usage, 130 interrupted."
+
+
+class Argument(NamedTuple):
+    """What argparse's `add_argument` takes."""
+
+    names: tuple[str, ...]
+    options: dict[str, Any]
+
+
+class Command(NamedTuple):
+    """A command: what it is for, where its function is, what it takes, and how it is typed."""
+
+    name: str
+    summary: str
+    run: str
+    arguments: tuple[Argument, ...] = ()
+    more: str = ""
+    examples: tuple[str, ...] = ()
+
+
+def arg(*names: str, **options: Any) -> Argument:
+    return Argument(names, options)
+
+
+def words(name: str, help: str, metavar: str, **options: Any) -> Argument:
+    """An option that may be given several times."""
+    return arg(f"--{name}", action="append", metavar=metavar, help=f"{help}; may be repeated", **options)
+
+
+EVERYWHERE = (
+    arg("--db", metavar="FILE", help="the memory's file or URL; else RECOLLECT_DB, the settings file, or memory.db"),
+    arg("--owner", metavar="NAME", help="whose memory, such as alice or acme/alice; else RECOLLECT_OWNER or the settings file"),
+    arg("--json", action="store_true", help="print JSON"),
+)
+LIMIT = arg("--limit", type=int, metavar="N", help="at most so many")
+KIND = words("kind", "only records of this kind", "KIND", choices=KINDS)
+SESSION = words("session", "only records of this session", "NAME")
+PROJECT = words("project", "only records of this project", "NAME")
+AS_OF = arg("--as-of", metavar="WHEN", help="as things stood then: ISO 8601, such as 2026-03-01T09:00Z")
+ASK = (
+    arg("query", metavar="QUERY", help="the question"),
+    arg("--recipe", metavar="RECIPE", help='how to recall: a preset or any recipe, such as "memsense(rrf_k=20)@8"'),
+    LIMIT,
+    AS_OF,
+    arg("--since", metavar="WHEN", help="only what happened then or later"),
+    KIND,
+    words("role", "only records of this role", "ROLE", choices=ROLES),
+    SESSION,
+    PROJECT,
+    words("exclude", "leave this record out", "ID"),
+    arg("--in-session", metavar="NAME", help="the session that is asking, for recipes that look at its project"),
+    arg("--first-turn", action="store_true", help="this is a session's first turn: recipes may catch up on the last one"),
+)
+REMEMBER = (
+    arg("text", metavar="TEXT", help="the text; - reads it from standard input"),
+    arg("--id", metavar="ID", help="its id; else one is made"),
+    arg("--kind", metavar="KIND", choices=KINDS, help=f"its kind: {', '.join(KINDS)}"),
+    arg("--role", metavar="ROLE", choices=ROLES, help=f"its role: {', '.join(ROLES)}"),
+    arg("--at", metavar="WHEN", help='when it happened: ISO 8601, or "ageless"; else now'),
+    words("tag", "a tag", "WORD"),
+    arg("--speaker", metavar="NAME", help="who said it"),
+    arg("--session", metavar="NAME", help="the conversation it belongs to"),
+    arg("--turn", type=int, metavar="N", help="its place in that conversation"),
+    arg("--project", metavar="NAME", help="the project it belongs to"),
+    arg("--agent", metavar="NAME", help="the agent it belongs to"),
+    arg("--quality", type=float, metavar="Q", help="how much it is worth, 0 to 1; else 0.5"),
+    arg("--confidence", type=float, metavar="C", help="how sure it is, 0 to 1; else 1"),
+    arg("--valid-from", metavar="WHEN", help="it holds from then on"),
+    arg("--valid-to", metavar="WHEN", help="it holds until then"),
+    arg("--supersedes", metavar="ID", help="the record it replaces"),
+    arg("--source", metavar="TEXT", help="where it comes from"),
+    words("view", f"another text for a view ({', '.join(VIEWS)})", "VIEW=TEXT"),
+    words("meta", "a piece of metadata", "KEY=VALUE"),
+)
+FORCE = arg("--force", action="store_true", help="replace what is there")
+DRY = arg("--dry-run", action="store_true", help="show what would be done")
+
+COMMANDS = (
+    Command(
+        "remember", "Remember a text.", "memories:remember", REMEMBER,
+        more="Found by its words at once. In a pipe, prints its id alone. A text that begins with a dash goes after --.",
+        examples=(
+            'recollect remember "Priya\'s parents live in Goa." --tag family', "recollect remember - --kind episodic < note.txt",
+        ),
+    ),
+    Command(
+        "recall", "The memories that answer a question, best first.", "memories:recall",
+        (*ASK, arg("--explain", action="store_true", help="say where every score comes from")),
+        more="In a pipe: rank, score, id and text, separated by tabs.",
+        examples=(
+            'recollect recall "Where do Priya\'s parents live?"', 'recollect recall "vacation" --recipe annie@5 --explain',
+            'recollect recall "vacation" --as-of 2026-02-01 --json',
+        ),
+    ),
+    Command(
+        "explain", "Why these memories; or why not that one.", "memories:explain",
+        (*ASK, arg("--expect", metavar="ID", help="the record you expected: which step lost it, or where it stands")),
+        examples=('recollect explain "vacation"', 'recollect explain "vacation" --expect m1'),
+    ),
+    Command(
+        "context", "The <memory> block for a prompt.", "memories:context",
+        (
+            *ASK, arg("--max-chars", type=int, default=2000, metavar="N", help="its longest, in characters; 2000 if not given"),
+            arg("--max-tokens", type=int, metavar="N", help="its longest, in tokens, estimated on the safe side"),
+            arg("--ids", action="store_true", help="put each record's id before it"),
+        ),
+        examples=('recollect context "vacation plans" --max-chars 1200',),
+    ),
+    Command(
+        "forget", "Remove a record and everything made from it.", "memories:forget",
+        (arg("id", metavar="ID", help="the record"),),
+        more="Prints what was removed from where.", examples=("recollect forget m1",),
+    ),
+    Command(
+        "history", "All versions of a record, oldest first.", "memories:history",
+        (arg("id", metavar="ID", help="any of its versions"),),
+        examples=("recollect history m1",),
+    ),
+    Command(
+        "list", "What is remembered.", "memories:listing",
+        (
+            arg("--limit", type=int, default=50, metavar="N", help="at most so many; 50 if not given"),
+            arg("--order", choices=("newest", "oldest", "turns"), default="newest", help="newest if not given"),
+            arg("--after", metavar="ID", help="go on after this record"), KIND,
+            words("role", "only records of this role", "ROLE", choices=ROLES), SESSION, PROJECT, AS_OF,
+            arg("--all", action="store_true", help="also what has expired or was superseded"),
+        ),
+        examples=("recollect list --kind preference", "recollect list --session s1 --order turns"),
+    ),
+    Command(
+        "import", "Remember what a file holds, one JSON record a line.", "files:take_in",
+        (arg("file", metavar="FILE", help="a file that export wrote, or lines of {\"text\": …}; - reads standard input"),),
+        more="Importing a file again changes nothing: a record whose id is there already is left as it is. A line without an id "
+        "is given one made from its content. The records become --owner's, whoever the file names. Vectors are not carried: "
+        "the texts are embedded again. A form that carries everything is to come; until then that is a backup.",
+        examples=("recollect import memories.jsonl",),
+    ),
+    Command(
+        "export", "Write every record to a file, one JSON record a line.", "files:hand_out",
+        (
+            arg("file", metavar="FILE", nargs="?", default="-", help="the file; - or nothing writes to standard output"),
+            FORCE,
+        ),
+        more="Every field of every record of the owner, expired and superseded ones too. Vectors and settings are not in it: "
+        "a backup has them.",
+        examples=("recollect export memories.jsonl", "recollect export | gzip > memories.jsonl.gz"),
+    ),
+    Command(
+        "settings", "Show the settings in force, or change them.", "keeping:settings",
+        (arg("change", metavar="KEY=VALUE", nargs="*", help="a setting and its value; KEY= goes back to the default"),),
+        more="Changes are checked, kept in the memory for this owner, and effective at once, in every process. The keys are "
+        "recipe, weights.ROUTE and the fields of a recipe.",
+        examples=("recollect settings", "recollect settings recipe=memsense@5 rrf_k=20", "recollect settings weights.lexical=0.5",
+                  "recollect settings rrf_k="),
+    ),
+    Command(
+        "recipes", "The recipes there are; or one of them in full.", "keeping:recipes",
+        (arg("recipe", metavar="RECIPE", nargs="?", help="a preset's name or any recipe"),),
+        examples=("recollect recipes", "recollect recipes annie", 'recollect recipes "nexus(weights={lexical: 0.5})"'),
+    ),
+    Command(
+        "reembed", "Embed whatever has no vector of the present model.", "keeping:reembed", (DRY,),
+        more="After another embedder was chosen or a model installed. It can be interrupted and started again: what is done "
+        "stays done.",
+        examples=("RECOLLECT_EMBEDDER=local recollect reembed",),
+    ),
+    Command(
+        "upkeep", "Embed what waits, check the file, shorten its log.", "keeping:upkeep", (DRY,),
+        examples=("recollect upkeep --dry-run",),
+    ),
+    Command("status", "How much is remembered, and what waits.", "keeping:status", examples=("recollect status",)),
+    Command(
+        "doctor", "Check this installation and the memory's file.", "doctor:doctor",
+        more="Embeds one short text to see that the embedder answers. Exit status 1 if something is wrong.",
+        examples=("recollect doctor",),
+    ),
+    Command(
+        "backup", "Copy the memory into a file, while it is in use.", "files:backup",
+        (arg("file", metavar="FILE", help="the copy"), FORCE),
+        more="The copy is checked before it is given its name. It holds all owners, vectors and settings.",
+        examples=("recollect backup memory-2026-03-01.db",),
+    ),
+    Command(
+        "restore", "Put a backup in the memory's place.", "files:restore",
+        (arg("file", metavar="FILE", help="the backup"), FORCE),
+        more="The backup is checked first. It replaces a memory only with --force, and only if nothing has it open.",
+        examples=("recollect restore memory-2026-03-01.db --force",),
+    ),
+    Command(
+        "models", "The models that can be installed; install, check or remove one.", "keeping:models",
+        (
+            arg("action", metavar="ACTION", nargs="?", choices=("list", "install", "verify", "remove"), default="list",
+                help="list, install, verify or remove; list if not given"),
+            arg("name", metavar="NAME", nargs="?", help="the model"),
+        ),
+        examples=("recollect models", "recollect models install arctic-embed-s"),
+    ),
+    Command(
+        "demo", "Remember a made-up conversation, ask it three questions, and see why.", "tour:demo",
+        more="In a temporary file, unless --db names one. Needs no network.", examples=("recollect demo",),
+    ),
+    Command("version", "The version.", "keeping:version"),
+)  # fmt: skip
+
+
+def command_line() -> ArgumentParser:
+    """The parser. The options every command takes may stand before the command or after it."""
+    parser = ArgumentParser(prog="recollect", description=ABOUT, epilog=EXITS, formatter_class=RawDescriptionHelpFormatter)
+    parser.add_argument("--version", action="version", version=f"recollect {__version__}")
+    _add(parser, EVERYWHERE)
+    below = parser.add_subparsers(metavar="COMMAND", dest="command", required=True)
+    for command in COMMANDS:
+        about = "\n\n".join(filter(None, [command.summary, command.more]))
+        examples = "\n".join(["examples:", *(f"  {example}" for example in command.examples)]) if command.examples else ""
+        sub = below.add_parser(
+            command.name, help=command.summary, description=about, epilog=examples, formatter_class=RawDescriptionHelpFormatter
+        )
+        _add(sub, command.arguments)
+        for one in _add(sub, EVERYWHERE):
+            one.default = SUPPRESS  # else it would undo what was given before the command
+        sub.set_defaults(run=command.run)
+    return parser
+
+
+def parsed(argv: Sequence[str] | None) -> Namespace:
+    """The command and what it was given. Wrong usage ends the program with status 2."""
+    return command_line().parse_args(argv)
+
+
+def _add(parser: ArgumentParser, arguments: Sequence[Argument]) -> list[Action]:
+    return [parser.add_argument(*names, **options) for names, options in arguments]
