@@ -18,6 +18,7 @@ from ..errors import InvalidQuery, UnknownRecord
 from ..ports import Add, Change, Facts, Receipt
 from ..query import Where
 from ..records import Record, check_owner
+from ..tokens import tokens_version
 from . import sql
 from .rows import indexed, record_of
 from .shelf import Shelf
@@ -42,6 +43,7 @@ class SqliteStore:
         self.lexical = SqliteLexical(self)
         self.vector = SqliteVector(self)
         self.outbox = SqliteOutbox(self)
+        self._keep_terms_current()
 
     def write(self, owner: str, changes: Iterable[Change]) -> Receipt:
         """All changes or none. Durable when it returns."""
@@ -185,6 +187,21 @@ class SqliteStore:
             _put(lane, rows)
             shelf.lanes[space, view] = lane
         return lane
+
+    def _keep_terms_current(self) -> None:
+        """Make all terms anew when they were made by another tokenisation, or another version of its stemmers."""
+        with self.file.reading() as connection:
+            made_by = connection.execute(self.q.fact, ("tokens",)).fetchone()
+        version = tokens_version()
+        if made_by == (version,):
+            return
+        with self.file.writing() as connection:
+            key = -1
+            while made_by and (rows := connection.execute(self.q.some_texts, (key,)).fetchall()):
+                key = rows[-1][0]
+                connection.executemany(self.q.put_terms, [(*indexed(record_of(row, "")), row[0]) for row in rows])
+            connection.execute(self.q.disturb_owners)
+            connection.execute(self.q.put_fact, ("tokens", version))
 
     def _mask(self, shelf: Shelf, where: Where, tenant: bool) -> np.ndarray | None:
         mask = shelf.mask(where, tenant=tenant)

@@ -12,16 +12,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 
 import numpy as np
 
 from ..errors import InvalidVector
 
 CODED = 4096  # records from which scanning codes beats scanning float32 (scripts/bench prints where)
+PATIENCE = 2  # searches a lane is scanned as it is: making codes takes longer than a few scans, and may never be paid back
 HELD_BYTES = 256 << 20  # float32 kept in memory for a coded lane; beyond it finalists are read from the file
 STAGED = 32_768  # from here turbovec's own first pass is coarser and must be asked for more (measured on random vectors)
-SAMPLE = 1024
 SAFETY = 1.5  # how far the tenth best must lie above the last nominated, in largest errors seen
 MOST_NOMINATED = 4096
 Fetch = Callable[[Sequence[int]], Mapping[int, np.ndarray]]
@@ -40,6 +39,7 @@ class Lane:
         self.any_dead = False
         self.block: np.ndarray | None = np.zeros((0, dimension), np.float32)
         self.codes = None
+        self._asked = 0
 
     def put(self, slots: Sequence[int], block: np.ndarray) -> None:
         """Add or replace vectors."""
@@ -54,8 +54,6 @@ class Lane:
             self.block[first : self.count] = block
         if self.codes is not None:
             self.codes.add(_padded(block))
-        elif self.count >= CODED:
-            self._encode()
 
     def drop(self, slot: int) -> None:
         """Forget a vector; its row stays empty until the lane is loaded anew."""
@@ -65,6 +63,9 @@ class Lane:
 
     def nearest(self, query: np.ndarray, k: int, threshold: float | None, mask: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
         """Slots whose cosine reaches the k-th best (ties included) and the threshold, with the cosines; in no order."""
+        self._asked += 1
+        if self.codes is None and self.count >= CODED and self._asked > PATIENCE:
+            self._encode()
         allowed = self._allowed(mask)
         if allowed is not None and not allowed.any():
             return np.empty(0, np.int64), np.empty(0)
@@ -138,10 +139,7 @@ class Lane:
         except ImportError:
             return
         codes = TurboQuantIndex(-(-self.dimension // 8) * 8, 4)
-        block = _padded(self.block[: self.count])
-        with suppress(ValueError):  # vectors without any spread can't be calibrated, and need not be
-            codes.calibrate(block[np.random.default_rng(0).permutation(self.count)[:SAMPLE]])
-        codes.add(block)
+        codes.add(_padded(self.block[: self.count]))
         codes.prepare()
         self.codes = codes
 

@@ -172,3 +172,25 @@ SELECT path FROM owners WHERE no = ?;
 -- name: dimension_of
 -- How long the vectors of a space are, whoever's they are.
 SELECT dimension FROM lanes WHERE space = ? LIMIT 1;
+
+-- name: fact
+-- A fact about the file.
+SELECT value FROM facts WHERE name = ?;
+
+-- name: put_fact
+-- Note it.
+INSERT INTO facts (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value;
+
+-- name: some_texts
+-- Records after a key, to make their terms anew.
+SELECT key, owner, id, text, kind, role, agent, project, session, turn, speaker, at, recorded_at, valid_from, valid_to,
+  superseded_by, superseded_at, tags, quality, confidence, reinforced, source, views, metadata
+FROM records WHERE key > ? ORDER BY key LIMIT 1000;
+
+-- name: put_terms
+-- A record's terms, length and language.
+UPDATE records SET length = ?, language = ?, terms = ? WHERE key = ?;
+
+-- name: disturb_owners
+-- A change without an entry in the log: every reader loads its shelves anew.
+UPDATE owners SET change = change + 1;

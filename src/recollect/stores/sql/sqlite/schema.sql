@@ -9,6 +9,12 @@ CREATE TABLE migrations (
   name TEXT NOT NULL
 );
 
+-- Facts about the file itself: `tokens`, the version of the tokenisation its packed terms were made with.
+CREATE TABLE facts (
+  name TEXT PRIMARY KEY,
+  value TEXT NOT NULL
+) WITHOUT ROWID;
+
 -- `change` counts the entries in `changes`; `next_slot` is the number of slots ever given out.
 CREATE TABLE owners (
   no INTEGER PRIMARY KEY,
