@@ -41,3 +41,22 @@ def clock():
     from recollect.testing import FixedClock
 
     return FixedClock()
+
+
+@pytest.fixture(params=STORES)
+def open_memory(request, tmp_path):
+    """Memory.open on each kind of store, with a clock that stands still and no settings from outside; closes what it opened."""
+    from recollect import Memory
+    from recollect.settings import Settings
+    from recollect.testing import FixedClock
+
+    opened = []
+
+    def open_and_keep(**given):
+        given = {"owner": "alice", "embedder": "none", "clock": FixedClock(), "settings": Settings(), **given}
+        opened.append(Memory.open(given.pop("url", None) or store_url(request.param, tmp_path), **given))
+        return opened[-1]
+
+    yield open_and_keep
+    for memory in opened:
+        memory.close()
