@@ -29,6 +29,7 @@ from .sqlite_write import Writing
 from .vectors import Lane, keys_json
 
 SHELVES_BYTES = 4 << 30
+LOADED_AT_ONCE = 4096  # vectors: a lane is read in pieces, so that it is never in memory twice
 LOW = 0xFFFFFFFF
 
 
@@ -183,8 +184,9 @@ class SqliteStore:
                 if row is None:
                     return None
                 lane = Lane(row[0], space, view, row[1], self._fetch)
-                rows = connection.execute(self.q.lane_vectors, span(row[0])).fetchall()
-            _put(lane, rows)
+                rows = connection.execute(self.q.lane_vectors, span(row[0]))
+                while some := rows.fetchmany(LOADED_AT_ONCE):
+                    _put(lane, some)
             shelf.lanes[space, view] = lane
         return lane
 

@@ -127,7 +127,7 @@ class SqliteVector:
                 return 0, 0
             lane = store.lane(shelf, space, view)
             jobs = connection.execute(store.q.count_jobs_of_view, (shelf.base, shelf.base + LOW + 1, space, view)).fetchone()[0]
-            return len(lane.row) if lane else 0, jobs
+            return len(lane) if lane is not None else 0, jobs
 
 
 def _look(store: SqliteStore, where: Where, limit: int, look: Look) -> Found:

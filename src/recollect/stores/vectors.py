@@ -27,45 +27,51 @@ Fetch = Callable[[Sequence[int]], Mapping[int, np.ndarray]]
 
 
 class Lane:
-    """One block of unit vectors, in order of arrival; `slots[i]` says whose row i is."""
+    """One block of unit vectors, in order of arrival; `slots[i]` says whose row i is, `rows[slot]` is the way back."""
 
     def __init__(self, number: int, space: str, view: str, dimension: int, fetch: Fetch) -> None:
         self.number, self.space, self.view, self.dimension = number, space, view, dimension
         self.fetch = fetch
         self.count = 0
-        self.row: dict[int, int] = {}  # slot → row, where rows are not simply slots
         self.slots = np.zeros(0, np.int32)
+        self.rows = np.full(0, -1, np.int32)
         self.dead = np.zeros(0, bool)
-        self.any_dead = False
+        self.gone = 0
         self.block: np.ndarray | None = np.zeros((0, dimension), np.float32)
         self.codes = None
         self._asked = 0
 
+    def __len__(self) -> int:
+        return self.count - self.gone
+
     def put(self, slots: Sequence[int], block: np.ndarray) -> None:
         """Add or replace vectors."""
-        for slot in slots:
-            if slot in self.row:
-                self.drop(slot)
-        first, self.count = self.count, self.count + len(slots)
-        self._grow(self.count)
-        self.slots[first : self.count] = slots
-        self.row.update(zip(slots, range(first, self.count), strict=True))
+        slots = np.asarray(slots, np.int64)
+        first, count = self.count, self.count + len(slots)
+        self._grow(count, int(slots.max()) + 1)
+        for slot in slots[self.rows[slots] >= 0].tolist():
+            self.drop(slot)
+        self.slots[first:count] = slots
+        self.rows[slots] = np.arange(first, count)
+        self.count = count
         if self.block is not None:
-            self.block[first : self.count] = block
+            self.block[first:count] = block
         if self.codes is not None:
             self.codes.add(_padded(block))
 
     def drop(self, slot: int) -> None:
         """Forget a vector; its row stays empty until the lane is loaded anew."""
-        row = self.row.pop(slot, None)
-        if row is not None:
-            self.dead[row] = self.any_dead = True
+        if slot < len(self.rows) and self.rows[slot] >= 0:
+            self.dead[self.rows[slot]] = True
+            self.rows[slot] = -1
+            self.gone += 1
 
     def nearest(self, query: np.ndarray, k: int, threshold: float | None, mask: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
         """Slots whose cosine reaches the k-th best (ties included) and the threshold, with the cosines; in no order."""
         self._asked += 1
         if self.codes is None and self.count >= CODED and self._asked > PATIENCE:
             self._encode()
+            self._let_go()
         allowed = self._allowed(mask)
         if allowed is not None and not allowed.any():
             return np.empty(0, np.int64), np.empty(0)
@@ -81,17 +87,17 @@ class Lane:
 
     def vectors(self, slots: Iterable[int]) -> dict[int, np.ndarray]:
         """The unit vectors of some slots."""
-        there = [slot for slot in slots if slot in self.row]
+        there = [slot for slot in slots if slot < len(self.rows) and self.rows[slot] >= 0]
         if self.block is None:
             return dict(self.fetch([self.number << 32 | slot for slot in there]))
-        return {slot: self.block[self.row[slot]] for slot in there}
+        return {slot: self.block[self.rows[slot]] for slot in there}
 
     def nbytes(self) -> int:
         held = 0 if self.block is None else self.block.nbytes
-        return held + self.count * (100 + (self.dimension // 2 if self.codes is not None else 0))
+        return held + self.count * (9 + (self.dimension // 2 if self.codes is not None else 0))
 
     def _allowed(self, mask: np.ndarray | None) -> np.ndarray | None:
-        if mask is None and not self.any_dead:
+        if mask is None and not self.gone:
             return None
         alive = ~self.dead[: self.count]
         return alive if mask is None else alive & mask[self.slots[: self.count]]
@@ -116,8 +122,10 @@ class Lane:
             estimates, rows = self.codes.search(asked, k=wanted, mask=allowed)
             estimates, rows = estimates[0], rows[0]
             cosines = self._exact(rows, query)
-            if wanted >= room or wanted >= MOST_NOMINATED:
+            if wanted >= room:
                 return rows, cosines
+            if wanted >= MOST_NOMINATED:  # a crowd of equals, say: then look at everything, if we hold it
+                return (rows, cosines) if self.block is None else self._scan(query, k, allowed)
             tenth = np.partition(cosines, -min(k, 10))[-min(k, 10)]
             if tenth - estimates[-1] >= SAFETY * np.abs(cosines - estimates).max():
                 return rows, cosines
@@ -133,7 +141,7 @@ class Lane:
         return (block.astype(np.float64) @ query.astype(np.float64)).round(6)
 
     def _encode(self) -> None:
-        """Switch to codes, when the package that makes them is there."""
+        """Make codes of what is there, when the package that makes them is."""
         try:
             from turbovec import TurboQuantIndex
         except ImportError:
@@ -143,19 +151,29 @@ class Lane:
         codes.prepare()
         self.codes = codes
 
-    def _grow(self, size: int) -> None:
-        if size <= len(self.slots):
+    def _let_go(self) -> None:
+        """Of the float32, when they are many and codes stand in for them."""
+        if self.codes is not None and self.block is not None and self.block.nbytes > HELD_BYTES:
+            self.block = None
+
+    def _grow(self, count: int, slots: int) -> None:
+        if slots > len(self.rows):
+            more = max(slots, len(self.rows) * 5 // 4, 16) - len(self.rows)
+            self.rows = np.concatenate([self.rows, np.full(more, -1, np.int32)])
+        if count <= len(self.slots):
             return
-        room = max(size, len(self.slots) * 5 // 4, 16)
+        room = max(count, len(self.slots) * 5 // 4, 16)
         self.slots = np.concatenate([self.slots, np.zeros(room - len(self.slots), np.int32)])
         self.dead = np.concatenate([self.dead, np.zeros(room - len(self.dead), bool)])
         if self.block is None:
             return
+        if room * self.dimension * 4 > HELD_BYTES and self.codes is None and self.count:
+            self._encode()
         if self.codes is not None and room * self.dimension * 4 > HELD_BYTES:
             self.block = None
             return
         block = np.empty((room, self.dimension), np.float32)
-        block[: len(self.block)] = self.block
+        block[: self.count] = self.block[: self.count]
         self.block = block
 
 
