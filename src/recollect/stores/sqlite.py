@@ -184,7 +184,8 @@ class SqliteStore:
                 if row is None:
                     return None
                 lane = Lane(row[0], space, view, row[1], self._fetch)
-                rows = connection.execute(self.q.lane_vectors, span(row[0]))
+                # No further than the shelf has come: what was committed since will be told by the change log.
+                rows = connection.execute(self.q.lane_vectors, (row[0] << 32, row[0] << 32 | shelf.size))
                 while some := rows.fetchmany(LOADED_AT_ONCE):
                     _put(lane, some)
             shelf.lanes[space, view] = lane

@@ -137,7 +137,8 @@ class Lane:
         else:
             slots = self.slots[rows]
             found = self.fetch([self.number << 32 | int(slot) for slot in slots])
-            block = np.array([found[int(slot)] for slot in slots], np.float32)
+            nothing = np.zeros(self.dimension, np.float32)  # forgotten by somebody since we last looked
+            block = np.array([found.get(int(slot), nothing) for slot in slots], np.float32)
         return (block.astype(np.float64) @ query.astype(np.float64)).round(6)
 
     def _encode(self) -> None:
