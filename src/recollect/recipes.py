@@ -15,6 +15,7 @@ import dataclasses
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -346,7 +347,10 @@ def as_recipe(value: Recipe | str | Mapping[str, Any]) -> Recipe:
     """A recipe from a recipe, its text, or its table."""
     if isinstance(value, Recipe):
         return value
-    return from_mapping(value) if isinstance(value, Mapping) else parse(value)
+    return from_mapping(value) if isinstance(value, Mapping) else _parsed(value)
+
+
+_parsed = lru_cache(maxsize=256)(parse)  # the same text comes with every question
 
 
 def as_route(value: RouteSpec | str | Mapping[str, Any]) -> RouteSpec:
