@@ -1,9 +1,9 @@
 """One embedder as the engine uses it: asked in time, never twice for the same text, and left alone while it is broken.
 
 `Embedding` asks questions' vectors under a deadline, remembers the last ones, checks what comes back, and after some failures
-in a row rests for a while. `Worker` turns waiting texts into vectors in the background: a thread that starts when there is work and
-ends when there is none. A text that fails waits longer each time and is never dropped: it stays in the store's outbox, where a
-crash can't reach it. Errors are raised to the read path, which answers without vectors and says so.
+in a row rests for a while. `Worker` turns waiting texts into vectors in the background: a thread that starts when there is
+work and ends when there is none. A text that fails waits longer each time and is never dropped: it stays in the store's
+outbox, where a crash can't reach it. Errors are raised to the read path, which answers without vectors and says so.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from .errors import EmbedderFailed, EmbedderResting, EmbedderTimeout, RecollectError
+from .errors import EmbedderFailed, EmbedderResting, EmbedderTimeout
 from .ports import Embedder, Job, Profile, Store
 from .tokens import scripts
 
@@ -137,7 +137,7 @@ class Worker:
         while True:
             try:
                 busy = self._batch()
-            except RecollectError as error:
+            except Exception as error:  # whatever it is: a thread that dies here would never be started again
                 self.last_error, busy = str(error), False
             with self._lock:
                 if self._stopped or not (busy or self._again):
@@ -163,7 +163,8 @@ class Worker:
     def _embed(self, jobs: list[Job], now: int) -> list[tuple[Job, np.ndarray]]:
         texts = list(dict.fromkeys(job.text for job in jobs))
         try:
-            vectors: Mapping[str, np.ndarray | None] = dict(zip(texts, self.embedding.documents(texts), strict=True)) if texts else {}
+            rows = self.embedding.documents(texts) if texts else []
+            vectors: Mapping[str, np.ndarray | None] = dict(zip(texts, rows, strict=True))
         except Exception as error:
             if len(jobs) > 1 and jobs[0].attempts > 1 and not isinstance(error, EmbedderResting):
                 return [pair for job in jobs for pair in self._embed([job], now)]  # one bad text must not hold up the others
