@@ -12,14 +12,17 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Unpack
 
+from . import upkeep
 from .embed import GRACE, Embedding, Worker
 from .errors import InvalidQuery, UnknownRecord
 from .explain import Explanation, explain_answer, why_not
-from .ingest import Draft, Ids, additions, unit
+from .ingest import Draft, Ids, additions, pending, unit
 from .ports import Amend, Embedder, Forget
 from .query import Query, Where
 from .rankings import Answer
@@ -68,7 +71,7 @@ class Memory:
         settings = settings or load()
         scope = scope or Scope(owner=owner if owner is not None else settings.owner or "")
         base = as_recipe(recipe if recipe is not None else settings.recipe)
-        embedding = _embedding(embedder if embedder is not None else settings.embedder, settings)
+        embedding = open_embedding(embedder if embedder is not None else settings.embedder, settings)
         store = open_store(url if url is not None else settings.db, busy_seconds=settings.busy)
         return cls(store, scope, embedding=embedding, recipe=base, clock=clock or _now)
 
@@ -102,9 +105,7 @@ class Memory:
         draft = {**about, **{name: value for name, value in fields.items() if name != "text"}}
         (add,) = additions([(fields.get("text", old.text), draft)], self.scope, self._now(), self._ids, None, self._store)
         changed = {name: getattr(add.record, name) for name in fields}
-        textual = {"text", "views", "speaker"} & set(fields)
-        new = dataclasses.replace(old, **changed)
-        waiting = self._waiting(new) if textual else []
+        waiting = self._waiting(dataclasses.replace(old, **changed), changed)
         self._store.write(old.owner, [Amend(id=old.id, fields=changed, pending=waiting)])
         self._kick(waiting)
         return self.get(old.id)
@@ -168,7 +169,7 @@ class Memory:
 
     def list(self, *, limit: int = 100, order: str = "newest", after: str | None = None, **asked: Any) -> list[Record]:
         """Records in an order: newest, oldest or turns. `after`: the id to go on after; `timeless`: also what no longer holds."""
-        where = self._where(**{"timeless": False, **asked})
+        where = self._where(**{**asked, "tenant": None})
         start = None if after is None else self._store.resolve(where, [after]).get(after, -1)
         return self._store.records(self._store.select(where, order=order, limit=_limit(limit, 100_000), after=start))
 
@@ -180,6 +181,50 @@ class Memory:
         while (newer := chain[-1].superseded_by) and newer not in {record.id for record in chain}:
             chain.append(self.get(newer))
         return chain
+
+    def each(self, *, order: str = "oldest", **asked: Any) -> Iterator[Record]:
+        """Every record, one after the other, however many: what no longer holds, too, unless `timeless=False`."""
+        return upkeep.each(self._store, self._where(**{"timeless": True, **asked}), order)
+
+    def now(self) -> datetime:
+        """What this memory's clock says."""
+        return self._clock()
+
+    # Upkeep
+
+    def take(self, records: Iterable[Record]) -> dict[str, int]:
+        """Take in records as they are, their times and versions too; one whose id is there already is left alone."""
+        counts: Counter[str] = Counter()
+        where, coming = self._where(timeless=True, tenant=self.scope.tenant), iter(records)
+        while batch := list(islice(coming, BATCH)):
+            adds, found = upkeep.take(batch, self._store, self._embedding, where)
+            self._store.write(self.scope.owner, adds)
+            self._kick(any(add.pending for add in adds))
+            counts.update(found)
+        return dict(counts)
+
+    def reembed(self, *, dry_run: bool = False, progress: upkeep.Progress | None = None) -> dict[str, int]:
+        """Embed every record that lacks a vector of the present model. What is done stays done: it may be interrupted."""
+        if self._embedding is None:
+            return {"lacking": 0, "left": 0}
+        lacking = 0
+        for changes in upkeep.lacking(self._store, self._embedding, self._where(timeless=True)):
+            lacking += sum(len(change.pending) for change in changes)
+            if not dry_run:
+                self._store.write(self.scope.owner, changes)
+        return {"lacking": lacking, "left": lacking if dry_run else upkeep.drain(self._worker, self._waits, progress)}
+
+    def upkeep(self, *, dry_run: bool = False, progress: upkeep.Progress | None = None) -> list[upkeep.Step]:
+        """Embed what waits, check the store, shorten its log; with `dry_run`, say what there is to do."""
+        waits = self._waits()
+        left = waits if dry_run or not waits else upkeep.drain(self._worker, self._waits, progress)
+        did = f"{waits - left:,} embedded" + (f"; {self._worker.last_error}" if left else "") if waits and not dry_run else ""
+        embedded = upkeep.Step("embed", f"{waits:,} texts wait for a vector", did, ok=dry_run or not left)
+        return [embedded, upkeep.checked(self._store), upkeep.shortened(self._store, dry_run)]
+
+    def backup(self, target: str) -> None:
+        """A consistent copy of the whole store, all owners, in a file; others may go on writing."""
+        upkeep.backup(self._store, target)
 
     # Settings and state
 
@@ -241,10 +286,17 @@ class Memory:
         self._kick(any(add.pending for add in adds))
         return [add.record for add in adds]
 
-    def _waiting(self, record: Record) -> list[tuple[str, str]]:
-        from .ingest import pending
+    def _waits(self) -> int:
+        """How many texts of the owner wait for a vector of the present model."""
+        return 0 if self._embedding is None else self._store.outbox.waiting(self.scope.owner, self._embedding.space)
 
-        return pending(record, self._embedding)
+    def _waiting(self, record: Record, changed: Mapping[str, Any]) -> list[tuple[str, str]]:
+        """What a changed record needs vectors for: every view of a new text, else those this model has none of yet."""
+        lanes = pending(record, self._embedding)
+        if not lanes or changed.keys() & {"text", "views", "speaker"}:
+            return lanes
+        keys = list(self._store.resolve(self._where(timeless=True, tenant=self.scope.tenant), [record.id]).values())
+        return [(space, view) for space, view in lanes if not self._store.vector.vectors(space, view, keys)]
 
     def _kick(self, waiting: object) -> None:
         if waiting and self._worker is not None:
@@ -253,10 +305,10 @@ class Memory:
     def _now(self) -> int:
         return micros(self._clock(), "clock")
 
-    def _where(self, *, now: int | None = None, **narrower: Any) -> Where:
+    def _where(self, *, tenant: str | None = None, **narrower: Any) -> Where:
         scope = self.scope
         own = {"agent": scope.agent, "projects": (scope.project,) if scope.project else ()}
-        return Where(owner=scope.owner, now=self._now() if now is None else now, **{**own, **_where_fields(narrower)})
+        return Where(owner=scope.owner, tenant=tenant, now=self._now(), **{**own, **_where_fields(narrower)})
 
     def _query(
         self, text: str, recipe: Recipe, *, limit: int | None = None, first_turn: bool = False, session: str | None = None,
@@ -265,6 +317,8 @@ class Memory:
         if not isinstance(text, str):
             raise InvalidQuery(f"A question is text, not {type(text).__name__}.", hint='recall("Where do they live?")')
         text = text[:LONGEST_QUESTION].encode("utf-8", "replace").decode()
+        if "tenant" in narrower:
+            raise InvalidQuery("recall has no filter 'tenant'.", hint="The tenant follows from the owner.")
         session = session or self.scope.session
         if recipe.scope == "project" and session and not narrower.get("sessions") and not narrower.get("projects"):
             narrower.update(self._of_project(session))
@@ -292,7 +346,7 @@ def _where_fields(asked: Mapping[str, Any]) -> dict[str, Any]:
             ready[name] = frozenset(item.id if isinstance(item, Record) else item for item in _sequence(name, value))
         elif name in ("as_of", "since"):
             ready[name] = _instant(name, value)
-        elif name in ("agent", "timeless", "tenant"):
+        elif name in ("agent", "timeless"):
             ready[name] = value
         else:
             raise InvalidQuery(f"recall has no filter {name!r:.60}.", hint="See its documentation for those there are.")
@@ -335,7 +389,8 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
-def _embedding(spec: Embedder | str, settings: Settings) -> Embedding | None:
+def open_embedding(spec: Embedder | str, settings: Settings) -> Embedding | None:
+    """The embedder of a name or an object, with the deadline, keys and folders of the settings."""
     from .embedders import open_embedder
 
     base_url = settings.ollama_base_url if str(spec).startswith("ollama") else settings.openai_base_url

@@ -75,12 +75,17 @@ def recall(query: Query, recipe: Recipe, embedding: Embedding | None, store: Sto
     records = stages.desk.records([candidate.key for candidate in top])
     neighbours = expand(top, records, query, recipe, store)
     found = [candidate for candidate in top if candidate.key in records]
+    names = [ranking.route.name for ranking in stages.rankings]
+    hits = [
+        Hit(
+            (record := records[candidate.key]).id, record.text, candidate.final, rank, candidate.fused + candidate.support,
+            places(candidate.places, names), _explained(candidate, names, stages.desk, query, recipe), record,
+            neighbours.get(candidate.key, ()),
+        )
+        for rank, candidate in enumerate(found, 1)
+    ]  # fmt: skip
     return Answer(
-        query=query, recipe=recipe, profile=_profile(query, recipe, store),
-        hits=tuple([
-            _hit(candidate, records[candidate.key], rank, neighbours.get(candidate.key, ()), stages, query, recipe)
-            for rank, candidate in enumerate(found, 1)
-        ]),
+        query=query, recipe=recipe, hits=tuple(hits), profile=_profile(query, recipe, store),
         diagnostics=_diagnosed(stages, query, store),
     )  # fmt: skip
 
@@ -158,25 +163,12 @@ def _profile(query: Query, recipe: Recipe, store: Store) -> tuple[Record, ...]:
     return tuple(store.records(store.select(rules, order="oldest", limit=PROFILE_MOST)))
 
 
-def _hit(
-    candidate: Candidate, record: Record, rank: int, neighbours: tuple[Record, ...], stages: Stages, query: Query, recipe: Recipe
-) -> Hit:
-    return Hit(
-        id=record.id, text=record.text, score=candidate.final, rank=rank, rrf_score=candidate.fused + candidate.support,
-        routes=places(candidate.places, stages.rankings), explain=_explained(candidate, stages, query, recipe), record=record,
-        neighbors=neighbours,
-    )  # fmt: skip
-
-
-def places(found: Sequence[tuple[int, int, float, float]], rankings: Sequence[Ranking]) -> Mapping[str, Place]:
+def places(found: Sequence[tuple[int, int, float, float]], names: Sequence[str]) -> dict[str, Place]:
     """Route name → rank, raw score and contribution."""
-    return {
-        rankings[number].route.name: Place(rank, raw, contribution)
-        for number, rank, raw, contribution in found
-    }
+    return {names[number]: Place(rank, raw, contribution) for number, rank, raw, contribution in found}
 
 
-def _explained(candidate: Candidate, stages: Stages, query: Query, recipe: Recipe) -> Mapping[str, object]:
+def _explained(candidate: Candidate, names: Sequence[str], desk: Desk, query: Query, recipe: Recipe) -> dict[str, object]:
     """Every number the score was made of, under the names Memsense gave them."""
     numbers: dict[str, object] = {"rrf_score": candidate.fused, "memory_score": candidate.facts.quality, "alpha": recipe.alpha}
     if recipe.decay is not None:
@@ -185,12 +177,11 @@ def _explained(candidate: Candidate, stages: Stages, query: Query, recipe: Recip
     if recipe.sessions != "off":
         numbers |= {
             "session_rrf_score": candidate.fused, "turn_support": candidate.support,
-            "supporting_turn_count": candidate.support_count,
-            "best_turn_routes": places(candidate.support_places, stages.rankings),
+            "supporting_turn_count": candidate.support_count, "best_turn_routes": places(candidate.support_places, names),
         }  # fmt: skip
     if candidate.diversity is not None:
         nearest = candidate.diversity["nearest"]
-        named = None if nearest is None else stages.desk.ids([nearest]).get(nearest)
+        named = None if nearest is None else desk.ids([nearest]).get(nearest)
         numbers["diversity"] = {**candidate.diversity, "nearest": named}
     return numbers
 

@@ -34,10 +34,8 @@ def run(query: Query, recipe: Recipe, embedding: Embedding | None, store: Store)
     """One ranking a route, in the recipe's order."""
     vectors = Vectors(query, embedding, store)
     vectors.start(recipe)
-    rankings: dict[str, Ranking] = {}
-    for spec in sorted(recipe.routes, key=lambda spec: spec.kind == "vector"):
-        rankings[spec.name] = _run(spec, query, recipe, vectors, store)
-    return [rankings[spec.name] for spec in recipe.routes]
+    texts = {spec.name: _run(spec, query, recipe, vectors, store) for spec in recipe.routes if spec.kind != "vector"}
+    return [texts.get(spec.name) or _run(spec, query, recipe, vectors, store) for spec in recipe.routes]
 
 
 def narrowed(query: Query, recipe: Recipe, spec: RouteSpec) -> Where:
@@ -118,7 +116,7 @@ class Vectors:
 def _run(spec: RouteSpec, query: Query, recipe: Recipe, vectors: Vectors, store: Store) -> Ranking:
     weight = spec.weight
     if not weight:
-        return Ranking(route=spec, weight=0.0, status=SKIPPED, reason="weight 0")
+        return Ranking(spec, 0.0, SKIPPED, "weight 0")
     if recipe.trust and spec.kind == "vector" and vectors.embedding is not None and not query.vectors:
         weight *= vectors.embedding.profile.weight
     started = perf_counter()
@@ -136,10 +134,7 @@ def _run(spec: RouteSpec, query: Query, recipe: Recipe, vectors: Vectors, store:
         status, reason = TIMED_OUT, str(error)
     except Exception as error:
         status, reason = FAILED, f"{type(error).__name__}: {error}"[:300]
-    return Ranking(
-        route=spec, weight=weight, status=status, reason=reason, keys=found.keys, scores=found.scores,
-        ms=(perf_counter() - started) * 1000,
-    )  # fmt: skip
+    return Ranking(spec, weight, status, reason, found.keys, found.scores, (perf_counter() - started) * 1000)
 
 
 def _size(spec: RouteSpec, query: Query) -> int:

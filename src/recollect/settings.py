@@ -90,7 +90,7 @@ def live_recipe(base: Recipe, live: Mapping[str, Any]) -> Recipe:
 
 
 def checked_live(base: Recipe, held: Mapping[str, Any], change: Mapping[str, Any]) -> dict[str, Any]:
-    """A change of live settings, ready to be stored: names we know, values the recipe takes, weights joined with those that hold."""
+    """A change of live settings, ready to be stored: names we know, values the recipe takes, weights joined with those held."""
     _known(change, LIVE)
     ready = dict(change)
     if isinstance(ready.get("weights"), Mapping):

@@ -49,12 +49,11 @@ def opened(args: Namespace, screen: Screen, *, makes: bool = False) -> Iterator[
     from ..records import Scope
 
     settings, owner, url = configured(args)
-    if not makes and not _is_there(url):
-        screen.note(f"There is no file {url} yet: nothing is remembered.")
-        url = "memory:"
-    scope = Scope(owner=_named(owner))
-    with Memory.open(url, scope=scope, settings=settings) as memory:
+    missing = not makes and not _is_there(url)
+    with Memory.open("memory:" if missing else url, scope=Scope(owner=_named(owner)), settings=settings) as memory:
         yield memory
+    if missing:
+        screen.note(f"There is no file {url} yet: nothing is remembered.")
 
 
 def configured(args: Namespace) -> tuple[Settings, str | None, str]:

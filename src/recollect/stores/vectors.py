@@ -181,7 +181,7 @@ class Lane:
 def usable(vector: object) -> np.ndarray:
     """A vector as float32, little-endian; refuses what no search could use."""
     vector = np.asarray(vector, "<f4")
-    if vector.ndim != 1 or not len(vector) or not np.isfinite(vector).all() or not vector.any():
+    if vector.ndim != 1 or not len(vector) or not 0.0 < float(vector @ vector) < float("inf"):
         raise InvalidVector(
             "A vector must be a row of finite numbers, not all zero.", hint="Look for NaN or infinity in what the model returned."
         )
