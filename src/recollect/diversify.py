@@ -66,7 +66,9 @@ def _choose(pool: list[Candidate], matrix: Matrix, recipe: Recipe, limit: int) -
     return [pool[i] for i in (*chosen, *left)], [pool[i] for i in waiting]
 
 
-def _note(pool: list[Candidate], i: int, mmr: float, relevance: float, penalty: float, nearest: int, duplicate: bool = False) -> None:
+def _note(
+    pool: list[Candidate], i: int, mmr: float, relevance: float, penalty: float, nearest: int, duplicate: bool = False
+) -> None:
     pool[i].mmr = mmr
     pool[i].diversity = {
         "mmr": mmr, "relevance": relevance, "redundancy": penalty, "nearest": pool[nearest].key if nearest >= 0 else None,

@@ -14,7 +14,9 @@ from .recipes import Recipe
 from .records import Record
 
 
-def expand(hits: Sequence[Candidate], records: dict[int, Record], query: Query, recipe: Recipe, store: Store) -> dict[int, tuple[Record, ...]]:
+def expand(
+    hits: Sequence[Candidate], records: dict[int, Record], query: Query, recipe: Recipe, store: Store
+) -> dict[int, tuple[Record, ...]]:
     """Hit's key → its neighbours, oldest first."""
     if not _wanted(hits, recipe):
         return {}
@@ -39,7 +41,8 @@ def _wanted(hits: Sequence[Candidate], recipe: Recipe) -> bool:
 
 def _around(key: int, record: Record, where: Where, reach: int, store: Store) -> list[int]:
     within = Where(
-        owner=where.owner, agent=where.agent, sessions=(record.session,), roles=("turn", "note"), now=where.now, as_of=where.as_of,
+        owner=where.owner, agent=where.agent, sessions=(record.session,), roles=("turn", "note"), now=where.now,
+        as_of=where.as_of,
         exclude=where.exclude,
     )  # fmt: skip
     keys = store.select(within, order="turns", limit=100_000)

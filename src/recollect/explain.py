@@ -115,7 +115,8 @@ def tree(hit: Hit, answer: Answer) -> Node:
         best = _fused("best turn", about["best_turn_routes"], weights, recipe)
         share = _node("share of the best turn", "product", _leaf("support", recipe.support), best)
         count = about["supporting_turn_count"]
-        support = _node("turn_support", "least", _leaf("support_cap", recipe.support_cap), share, note=f"{count} turns speak for it")
+        cap = _leaf("support_cap", recipe.support_cap)
+        support = _node("turn_support", "least", cap, share, note=f"{count} turns speak for it")
         node = _node("hybrid", "sum", node, support)
     if recipe.decay is not None:
         node = _node("faded", "product", node, _leaf("decay", about["decay"], note=_faded(about, hit, recipe)))
@@ -156,7 +157,8 @@ def _hidden(record: Record, facts: Facts, where: Where) -> tuple[str, str] | Non
     """What of the scope, the time and the filters hides it."""
     asked = where.now if where.as_of is None else where.as_of
     if record.superseded_by and (where.as_of is None or (micros(record.superseded_at) or 0) <= where.as_of):
-        return "superseded", f"{record.superseded_by} replaced it on {record.superseded_at:%Y-%m-%d}." if record.superseded_at else ""
+        when = f"{record.superseded_by} replaced it on {record.superseded_at:%Y-%m-%d}." if record.superseded_at else ""
+        return "superseded", when
     if record.valid_to is not None and micros(record.valid_to) <= asked:
         return "expired", f"It held until {record.valid_to:%Y-%m-%d %H:%M}."
     if record.valid_from is not None and micros(record.valid_from) > asked:
@@ -185,7 +187,8 @@ def _on_route(
     vectors = Vectors(query, embedding, store)
     try:
         vectors.start(recipe)
-        own, wide = narrowed(query, recipe, spec), spec.replace(pool=FAR, **({} if spec.threshold is None else {"threshold": None}))
+        own = narrowed(query, recipe, spec)
+        wide = spec.replace(pool=FAR, **({} if spec.threshold is None else {"threshold": None}))
         found = SEARCHES[spec.kind](spec.replace(pool=FAR), own, query, recipe, vectors, store)
         if key in found.keys:
             return _ranked(found, key, spec.pool.size(query.limit))

@@ -1,6 +1,7 @@
 """What comes back: the ranking of each route, the hits, the answer. Ranks start at 1.
 
-What is made many times an answer is a named tuple: as frozen as a frozen dataclass, and made four times as fast. `Candidate` is the one mutable thing here: it is the read path's workbench and never leaves the engine.
+What is made many times an answer is a named tuple: as frozen as a frozen dataclass, and made four times as fast. `Candidate`
+is the one mutable thing here: it is the read path's workbench and never leaves the engine.
 """
 
 from __future__ import annotations
