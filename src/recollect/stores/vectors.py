@@ -11,6 +11,7 @@ What it is not: the truth. It is loaded from the store's rows and can be thrown 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
@@ -20,8 +21,7 @@ from ..errors import InvalidVector
 CODED = 4096  # records from which scanning codes beats scanning float32 (scripts/bench prints where)
 PATIENCE = 2  # searches a lane is scanned as it is: making codes takes longer than a few scans, and may never be paid back
 HELD_BYTES = 256 << 20  # float32 kept in memory for a coded lane; beyond it finalists are read from the file
-STAGED = 32_768  # from here turbovec's own first pass is coarser and must be asked for more (measured on random vectors)
-SAFETY = 1.5  # how far the tenth best must lie above the last nominated, in largest errors seen
+STAGED = 32_768  # from here turbovec's own first pass is coarser, and a wider margin must be kept (measured on random vectors)
 MOST_NOMINATED = 4096
 Fetch = Callable[[Sequence[int]], Mapping[int, np.ndarray]]
 
@@ -116,7 +116,8 @@ class Lane:
 
     def _nominate(self, query: np.ndarray, k: int, allowed: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
         room = self.count if allowed is None else int(np.count_nonzero(allowed))
-        wanted = min(room, max(k + k // 4, 64 if self.count < STAGED else 200))
+        least, sigmas = (64, 4.0) if self.count < STAGED else (100, 8.0)
+        wanted = min(room, max(k + k // 4, least))
         asked = _padded(query[None, :])
         while True:
             estimates, rows = self.codes.search(asked, k=wanted, mask=allowed)
@@ -126,8 +127,9 @@ class Lane:
                 return rows, cosines
             if wanted >= MOST_NOMINATED:  # a crowd of equals, say: then look at everything, if we hold it
                 return (rows, cosines) if self.block is None else self._scan(query, k, allowed)
+            error = cosines - estimates
             tenth = np.partition(cosines, -min(k, 10))[-min(k, 10)]
-            if tenth - estimates[-1] >= SAFETY * np.abs(cosines - estimates).max():
+            if tenth - estimates[-1] >= sigmas * math.sqrt(error @ error / wanted):
                 return rows, cosines
             wanted = min(room, wanted * 4)
 
