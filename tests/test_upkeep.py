@@ -125,7 +125,7 @@ def test_a_line_says_all_that_a_record_holds(remembered):
     with Memory.open("memory:", owner="alice", embedder="none", clock=clock) as memory:
         memory.remember_many(remembered)
         if remembered:
-            memory.remember("Newer", supersedes=memory.list(limit=1)[0].id)
+            memory.remember("Newer", supersedes=memory.list(limit=1, timeless=True)[0].id)
         records = list(memory.each())
         lines = [line_of(record) for record in records]
     clock.advance(days=9)
