@@ -227,6 +227,8 @@ def _tags(tags: Any) -> tuple[str, ...]:
 def _views(views: Any) -> Mapping[str, str]:
     if not views:
         return EMPTY
+    if not isinstance(views, Mapping):
+        raise InvalidRecord(f"views={views!r:.60} is not a table of texts.", hint='Write views={"user": "…"}.')
     for view in views:
         _one_of("views", view, VIEWS)
     return MappingProxyType({view: clean_text(text) for view, text in sorted(views.items()) if text})
@@ -236,7 +238,7 @@ def _metadata(metadata: Any) -> Mapping[str, Any]:
     if not metadata:
         return EMPTY
     try:
-        packed = json.dumps(metadata, allow_nan=False)
+        packed = json.dumps(dict(metadata) if isinstance(metadata, Mapping) else metadata, allow_nan=False)
     except (TypeError, ValueError) as error:
         raise InvalidRecord(f"metadata can't be written as JSON: {error}.", hint="Use text, numbers, lists and tables.") from None
     if not isinstance(metadata, Mapping) or len(packed) > MOST_METADATA:

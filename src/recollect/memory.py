@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from . import upkeep
 from .embed import GRACE, Embedding, Worker
-from .errors import InvalidQuery, UnknownRecord
+from .errors import InvalidQuery, InvalidRecord, UnknownRecord
 from .explain import Explanation, explain_answer, why_not
 from .ingest import Draft, Ids, additions, pending, unit
 from .ports import Amend, Embedder, Forget
@@ -28,7 +28,7 @@ from .query import Query, Where
 from .rankings import Answer
 from .recall import recall
 from .recipes import Recipe, as_recipe
-from .records import Record, Scope, micros
+from .records import KINDS, ROLES, Record, Scope, micros
 from .render import Rendered, render, strip_blocks
 from .settings import Settings, checked_live, live_recipe, load, models_folder
 from .stores import open_store
@@ -90,7 +90,7 @@ class Memory:
         """Remember many texts, each a text or a table with `text` and any field of `Draft`; a transaction per 2,000."""
         records: list[Record] = []
         batch: list[tuple[str, Mapping[str, Any]]] = []
-        for item in items:
+        for item in _memories(items):
             about = {"text": item} if isinstance(item, str) else dict(item)
             batch.append((strip_blocks(about.pop("text", "")) if isinstance(about.get("text"), str) else about.pop("text", ""), about))
             if len(batch) == BATCH:
@@ -161,7 +161,7 @@ class Memory:
     def get(self, id: str | Record) -> Record:
         """One record, whether it still holds or not."""
         name = id.id if isinstance(id, Record) else id
-        keys = self._store.resolve(self._where(timeless=True, tenant=self.scope.tenant), [name]) if isinstance(name, str) else {}
+        keys = self._store.resolve(self._where(timeless=True, shared=True), [name]) if isinstance(name, str) else {}
         records = self._store.records(list(keys.values()))
         if not records:
             raise UnknownRecord(f"{self.scope.owner} has no record {name!r:.80}.", hint="Ids come from remember, recall and list.")
@@ -169,17 +169,17 @@ class Memory:
 
     def list(self, *, limit: int = 100, order: str = "newest", after: str | None = None, **asked: Any) -> list[Record]:
         """Records in an order: newest, oldest or turns. `after`: the id to go on after; `timeless`: also what no longer holds."""
-        where = self._where(**{**asked, "tenant": None})
+        where = self._where(**asked)
         start = None if after is None else self._store.resolve(where, [after]).get(after, -1)
         return self._store.records(self._store.select(where, order=order, limit=_limit(limit, 100_000), after=start))
 
     def history(self, id: str | Record) -> list[Record]:
         """All versions of a memory, oldest first: what it superseded and what superseded it."""
         chain = [self.get(id)]
-        while (older := chain[0].metadata.get("supersedes")) and older not in {record.id for record in chain}:
-            chain.insert(0, self.get(str(older)))
-        while (newer := chain[-1].superseded_by) and newer not in {record.id for record in chain}:
-            chain.append(self.get(newer))
+        while older := self._version(chain[0].metadata.get("supersedes"), chain):
+            chain.insert(0, older)
+        while newer := self._version(chain[-1].superseded_by, chain):
+            chain.append(newer)
         return chain
 
     def each(self, *, order: str = "oldest", **asked: Any) -> Iterator[Record]:
@@ -195,7 +195,7 @@ class Memory:
     def take(self, records: Iterable[Record]) -> dict[str, int]:
         """Take in records as they are, their times and versions too; one whose id is there already is left alone."""
         counts: Counter[str] = Counter()
-        where, coming = self._where(timeless=True, tenant=self.scope.tenant), iter(records)
+        where, coming = self._where(timeless=True, shared=True), iter(records)
         while batch := list(islice(coming, BATCH)):
             adds, found = upkeep.take(batch, self._store, self._embedding, where)
             self._store.write(self.scope.owner, adds)
@@ -278,13 +278,32 @@ class Memory:
     def _store_batch(self, batch: Sequence[tuple[str, Mapping[str, Any]]]) -> list[Record]:
         now = self._now()
         adds = additions(batch, self.scope, now, self._ids, self._embedding, self._store)
-        superseded = [
-            Amend(id=old.id, fields={"superseded_by": add.record.id, "superseded_at": add.record.recorded_at})
-            for add in adds if "supersedes" in add.record.metadata for old in [self.get(str(add.record.metadata["supersedes"]))]
-        ]  # fmt: skip
-        self._store.write(self.scope.owner, [*adds, *superseded])
+        mine, shared = self._superseding([add.record for add in adds])
+        self._store.write(self.scope.owner, [*adds, *mine])
+        if shared:
+            self._store.write(self.scope.tenant, shared)
         self._kick(any(add.pending for add in adds))
         return [add.record for add in adds]
+
+    def _superseding(self, records: Sequence[Record]) -> tuple[list[Amend], list[Amend]]:
+        """What new records change in those they supersede: in the owner's own, earlier in the batch too, and in the tenant's."""
+        batch, changes = {record.id: record for record in records}, ([], [])
+        for record in records:
+            if "supersedes" in record.metadata:
+                name = str(record.metadata["supersedes"])
+                old = batch.get(name) or self.get(name)
+                fields = {"superseded_by": record.id, "superseded_at": record.recorded_at}
+                changes[old.owner != self.scope.owner].append(Amend(id=old.id, fields=fields))
+        return changes
+
+    def _version(self, name: object, chain: Sequence[Record]) -> Record | None:
+        """A version by its id; None when it was forgotten, or is in the chain already."""
+        if not name or name in [record.id for record in chain]:
+            return None
+        try:
+            return self.get(str(name))
+        except UnknownRecord:
+            return None
 
     def _waits(self) -> int:
         """How many texts of the owner wait for a vector of the present model."""
@@ -295,7 +314,7 @@ class Memory:
         lanes = pending(record, self._embedding)
         if not lanes or changed.keys() & {"text", "views", "speaker"}:
             return lanes
-        keys = list(self._store.resolve(self._where(timeless=True, tenant=self.scope.tenant), [record.id]).values())
+        keys = list(self._store.resolve(self._where(timeless=True, shared=True), [record.id]).values())
         return [(space, view) for space, view in lanes if not self._store.vector.vectors(space, view, keys)]
 
     def _kick(self, waiting: object) -> None:
@@ -305,8 +324,9 @@ class Memory:
     def _now(self) -> int:
         return micros(self._clock(), "clock")
 
-    def _where(self, *, tenant: str | None = None, **narrower: Any) -> Where:
-        scope = self.scope
+    def _where(self, *, shared: bool = False, **narrower: Any) -> Where:
+        """What may be seen, and no other: whose it is follows from the scope alone. `shared`: also what the tenant shares."""
+        scope, tenant = self.scope, self.scope.tenant if shared else None
         own = {"agent": scope.agent, "projects": (scope.project,) if scope.project else ()}
         return Where(owner=scope.owner, tenant=tenant, now=self._now(), **{**own, **_where_fields(narrower)})
 
@@ -317,9 +337,7 @@ class Memory:
         if not isinstance(text, str):
             raise InvalidQuery(f"A question is text, not {type(text).__name__}.", hint='recall("Where do they live?")')
         text = text[:LONGEST_QUESTION].encode("utf-8", "replace").decode()
-        if "tenant" in narrower:
-            raise InvalidQuery("recall has no filter 'tenant'.", hint="The tenant follows from the owner.")
-        session = session or self.scope.session
+        session = _text("session", session) or self.scope.session
         if recipe.scope == "project" and session and not narrower.get("sessions") and not narrower.get("projects"):
             narrower.update(self._of_project(session))
         views = {route.view for route in recipe.routes if route.kind == "vector"}
@@ -343,13 +361,15 @@ def _where_fields(asked: Mapping[str, Any]) -> dict[str, Any]:
         if name in ("kinds", "roles", "sessions", "projects"):
             ready[name] = _words(name, value)
         elif name == "exclude":
-            ready[name] = frozenset(item.id if isinstance(item, Record) else item for item in _sequence(name, value))
+            ready[name] = frozenset(_words(name, [item.id if isinstance(item, Record) else item for item in _sequence(name, value)]))
         elif name in ("as_of", "since"):
             ready[name] = _instant(name, value)
-        elif name in ("agent", "timeless"):
+        elif name == "agent":
+            ready[name] = _text(name, value)
+        elif name == "timeless" and isinstance(value, bool):
             ready[name] = value
         else:
-            raise InvalidQuery(f"recall has no filter {name!r:.60}.", hint="See its documentation for those there are.")
+            raise InvalidQuery(f"There is no filter {name}={value!r:.60}.", hint="See the documentation of recall for those there are.")
     return ready
 
 
@@ -357,19 +377,35 @@ def _words(name: str, value: Any) -> tuple[str, ...]:
     words = tuple(_sequence(name, value))
     if not all(isinstance(word, str) for word in words):
         raise InvalidQuery(f"{name}={value!r:.60} is not a list of names.", hint=f'Write {name}=["a", "b"].')
-    if name == "kinds":
-        from .records import KINDS
-
-        unknown = [word for word in words if word not in KINDS]
-        if unknown:
-            raise InvalidQuery(f"There is no kind {unknown[0]!r:.60}.", hint=f"The kinds are {', '.join(KINDS)}.")
+    known = {"kinds": KINDS, "roles": ROLES}.get(name, words)
+    unknown = [word for word in words if word not in known]
+    if unknown:
+        raise InvalidQuery(f"There is no {name[:-1]} {unknown[0]!r:.60}.", hint=f"The {name} are {', '.join(known)}.")
     return words
 
 
 def _sequence(name: str, value: Any) -> Iterable[Any]:
     if value is None:
         return ()
-    return (value,) if isinstance(value, (str, Record)) else value
+    if isinstance(value, (str, Record)):
+        return (value,)
+    if not isinstance(value, Iterable):
+        raise InvalidQuery(f"{name}={value!r:.60} is not a list of names.", hint=f'Write {name}=["a", "b"].')
+    return value
+
+
+def _text(name: str, value: Any) -> str | None:
+    if value is not None and not isinstance(value, str):
+        raise InvalidQuery(f"{name}={value!r:.60} is not a name.", hint=f'Write {name}="a".')
+    return value
+
+
+def _memories(items: Any) -> Iterator[Mapping[str, Any] | str]:
+    """Texts and tables, or the error that shows what is neither."""
+    for item in items if isinstance(items, Iterable) and not isinstance(items, (str, Mapping)) else [items]:
+        if not isinstance(item, (str, Mapping)):
+            raise InvalidRecord(f"{item!r:.60} is not a memory.", hint='Pass texts, or tables such as {"text": "…", "kind": "fact"}.')
+        yield item
 
 
 def _instant(name: str, value: Any) -> int | None:

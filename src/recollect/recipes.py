@@ -294,7 +294,7 @@ def _balanced() -> Recipe:
     pool = Pool(times=5, least=50)
     on = (RouteSpec(kind=kind, pool=pool) for kind in ("lexical", "vector"))
     off = (RouteSpec(kind=kind, weight=0, pool=pool) for kind in ("graph", "temporal"))
-    return Recipe(name="balanced", routes=(*on, *off), rrf_k=20, trust=True)
+    return Recipe(name="balanced", routes=(*on, *off), rrf_k=5, trust=True)
 
 
 PRESETS: Mapping[str, Recipe] = MappingProxyType({
@@ -347,7 +347,9 @@ def as_recipe(value: Recipe | str | Mapping[str, Any]) -> Recipe:
     """A recipe from a recipe, its text, or its table."""
     if isinstance(value, Recipe):
         return value
-    return from_mapping(value) if isinstance(value, Mapping) else _parsed(value)
+    if isinstance(value, Mapping):
+        return from_mapping(value)
+    return _parsed(value) if isinstance(value, str) else parse(value)
 
 
 _parsed = lru_cache(maxsize=256)(parse)  # the same text comes with every question
