@@ -24,7 +24,7 @@ from .rows import unit_rows
 from .wordpiece import bert_uncased
 
 DIMENSION = 256
-WEIGHT = 0.3
+WEIGHT = 0.3  # the most at which it took next to nothing from text search on every development set
 PIECES = 512  # of a text, as the model's own code has it
 _FIRST = 999  # BERT-uncased's first piece that is neither special nor unused: row 0 of the table
 _HALF = DIMENSION // 2  # of a row: low halves of the bytes, then high halves
