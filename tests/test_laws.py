@@ -178,6 +178,29 @@ def test_a_context_never_exceeds_its_budget(world, question, vector, recipe, bud
         assert rendered.tokens <= 60 and len(rendered.text) <= budget
 
 
+GATES = {
+    "found", "over budget", "nothing to show", "expired", "not yet valid", "recorded later", "filtered", "too old", "no route",
+    "beyond the pool", "stands behind its session", "limit of its kind", "duplicate", "beyond the limit",
+}  # fmt: skip
+
+
+@bounded
+@given(worlds, questions, vectors, any_preset | recipes(), narrower, st.integers(1, 3))
+def test_why_not_agrees_with_the_answer(world, question, vector, recipe, asked, limit):
+    with closing(opened(recipe=recipe)) as memory:
+        remember(memory, world)
+        asked = {"limit": limit, "vectors": vector, **asked}
+        hits = names(memory.recall(question, **asked))
+        for number in range(len(world)):
+            told = memory.explain(question, expect=f"m{(number * 7) % 10}", **asked)
+            assert told.gate in GATES and told.reason
+            assert (told.gate in ("found", "over budget", "nothing to show")) == (told.expected in hits) == bool(told.trees)
+            if told.gate == "limit of its kind":
+                assert recipe.kind_limits
+            if told.gate == "duplicate":
+                assert recipe.duplicate is not None
+
+
 OWNERS = ("acme", "acme/alice", "acme/alice/work", "acme/bob", "acm", "acme2/alice", "globex/alice")
 shelves = st.lists(st.tuples(st.sampled_from(OWNERS), told), min_size=2, max_size=12)
 
@@ -209,9 +232,7 @@ def test_equal_scores_follow_the_tie_rule(world, question, vector, recipe):
     with closing(opened(recipe=recipe.replace(mmr=None, sessions="off"))) as memory:
         remember(memory, world)
         answer = memory.recall(question, vectors=vector)
-        places = [
-            (-hit.score, min(place.rank for place in hit.routes.values()), -hit.at.timestamp(), hit.id) for hit in answer
-        ]
+        places = [(-hit.score, min(place.rank for place in hit.routes.values()), -hit.at.timestamp(), hit.id) for hit in answer]
         assert places == sorted(places)
 
 

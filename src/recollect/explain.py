@@ -145,7 +145,7 @@ def _gate(
     if key is None:
         return "out of scope", f"{query.where.owner} has no record of this id.", {}
     record = store.records([key])[0]
-    hidden = _hidden(record, store.facts([key])[key], query.where)
+    hidden = _hidden(record, store.facts([key])[key], query.where) or _unshared(record, query, recipe)
     if hidden:
         return *hidden, {}
     details = {spec.name: _on_route(spec, key, record, query, recipe, embedding, store) for spec in recipe.routes}
@@ -176,6 +176,15 @@ def _hidden(record: Record, facts: Facts, where: Where) -> tuple[str, str] | Non
     if where.since is not None and facts.at < where.since:
         return "too old", f"It happened before {moment(where.since):%Y-%m-%d %H:%M}."
     return None
+
+
+def _unshared(record: Record, query: Query, recipe: Recipe) -> tuple[str, str] | None:
+    """The tenant's identity records are seen by routes that name their kind, and by no other."""
+    if record.owner == query.where.owner or "identity" in (query.where.kinds or recipe.kinds):
+        return None
+    if any("identity" in spec.kinds for spec in recipe.routes if spec.weight):
+        return None
+    return "filtered", f"It is shared by all of {record.owner}, and seen only where kinds names identity."
 
 
 def _on_route(
@@ -221,6 +230,9 @@ def _missed(spec: RouteSpec, key: int, below: Found) -> str:
 def _late_gate(
     key: int, record: Record, query: Query, recipe: Recipe, stages: Stages, embedding: Embedding | None, store: Store
 ) -> tuple[str, str]:
+    answer = recall(query, recipe, embedding, store)
+    if record.id in [hit.id for hit in answer.hits]:
+        return _shown(record, answer)
     fused = [candidate.key for candidate in ordered(_with_facts(fuse(stages.rankings, recipe, FAR.least), store), "fused")]
     if key not in fused and key not in [candidate.key for candidate in stages.scored]:
         return "no route", "No route brought it within its pool; each says why."
@@ -229,20 +241,27 @@ def _late_gate(
         return "beyond the pool", f"Fused rank {fused.index(key) + 1}; the pool is {size}."
     scored = [candidate.key for candidate in stages.scored]
     if key not in scored:
-        if record.role == "turn" and recipe.sessions != "off":
+        chunks = [candidate.facts.session for candidate in stages.scored if candidate.facts.role == "session"]
+        if record.role == "turn" and record.session in chunks:
             return "stands behind its session", f"Session {record.session} answers for its turns."
+        if recipe.sessions == "only" and record.role != "session":
+            return "filtered", "It is no session, and sessions=only was asked for."
         return "limit of its kind", f"Enough {record.kind} records ranked higher."
     final = [candidate.key for candidate in stages.final]
     if key not in final:
         return "duplicate", _doubled(key, stages)
-    rank = final.index(key) + 1
-    if rank > query.limit:
-        doubled = _doubled(key, stages)
-        return ("duplicate", doubled) if doubled else ("beyond the limit", f"Final rank {rank}; {query.limit} were asked for.")
-    answer = recall(query, recipe, embedding, store)
-    dropped = {entry.id: entry.reason for entry in render(answer, profile=answer.profile).dropped}
-    if record.id in dropped:
-        return dropped[record.id], f"It is hit {rank}, but does not fit the memory block's 2,000 characters."
+    rank, doubled = final.index(key) + 1, _doubled(key, stages)
+    if doubled:
+        return "duplicate", doubled
+    ahead = "" if rank > query.limit else ", and the latest summary comes first"
+    return "beyond the limit", f"Final rank {rank}; {query.limit} were asked for{ahead}."
+
+
+def _shown(record: Record, answer: Answer) -> tuple[str, str]:
+    rank = next(hit.rank for hit in answer.hits if hit.id == record.id)
+    reason = render(answer, profile=answer.profile).why_not(record.id)
+    if reason is not None:
+        return reason, f"It is hit {rank}, but does not fit the memory block's 2,000 characters."
     return "found", f"It is hit {rank}."
 
 
