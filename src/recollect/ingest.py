@@ -17,7 +17,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from .embed import Embedding
-from .errors import InvalidRecord, InvalidVector, RecollectError
+from .errors import InvalidRecord, InvalidVector
 from .normalize import clean_text
 from .ports import Add, Store
 from .records import EMPTY, KINDS, ROLES, VIEWS, Record, Scope, micros, moment
@@ -150,29 +150,29 @@ def unit(numbers: object) -> np.ndarray:
 
 def _adds(records: Sequence[tuple[Record, Any]], embedding: Embedding | None, store: Store) -> list[Add]:
     plain = [record for record, vectors in records if not vectors]
-    at_once = _embedded(plain, embedding, store) if embedding is not None and embedding.profile.inline else {}
+    at_once = _embedded(plain, embedding, store) if embedding is not None and embedding.profile.inline else None
     return [_add(record, vectors, embedding, at_once) for record, vectors in records]
 
 
 def _add(
-    record: Record, vectors: Mapping[str, Any] | None, embedding: Embedding | None, at_once: Mapping[str, np.ndarray]
+    record: Record, vectors: Mapping[str, Any] | None, embedding: Embedding | None, at_once: Mapping[str, np.ndarray] | None
 ) -> Add:
     if vectors:
         return Add(record=record, vectors=given_vectors(vectors, embedding))
     waiting = pending(record, embedding)
+    if at_once is None:
+        return Add(record=record, pending=waiting)
     ready = {lane: at_once[text] for lane in waiting if (text := record.view(lane[1])) in at_once}
-    if embedding is not None and embedding.profile.inline and at_once:
-        waiting = []  # what is not ready now has no word the model knows
-    return Add(record=record, vectors=ready or None, pending=[lane for lane in waiting if lane not in ready])
+    return Add(record=record, vectors=ready or None)  # nothing waits: what is not ready now has no word the model knows
 
 
-def _embedded(records: Sequence[Record], embedding: Embedding, store: Store) -> dict[str, np.ndarray]:
-    """Vectors of all texts of these records from an inline embedder; nothing if it fails: then they wait like any other."""
+def _embedded(records: Sequence[Record], embedding: Embedding, store: Store) -> dict[str, np.ndarray] | None:
+    """Vectors of all texts of these records from an inline embedder; None if it fails: then they wait like any other."""
     texts = list(dict.fromkeys(record.view(view) or "" for record in records for _, view in pending(record, embedding)))
     try:
         vectors = embedding.documents(texts) if texts else []
-    except RecollectError:
-        return {}
+    except Exception:  # whatever it is, the worker meets it again and notes it; it must not stop the write
+        return None
     return {text: vector for text, vector in zip(texts, vectors, strict=True) if vector is not None}
 
 
