@@ -115,6 +115,7 @@ def test_text_beyond_all_bounds(memory):
         ({"source": ["x"]}, ("source=", "text")),
         ({"supersedes": "nobody"}, ("nobody",)),
         ({"supersedes": 7}, ("7",)),
+        ({"id": "me", "supersedes": "me"}, ("me",)),
     ],
     ids=lambda value: str(value)[:40] if isinstance(value, dict) else "",
 )
