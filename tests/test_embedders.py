@@ -146,7 +146,7 @@ def test_words_are_pieces_of_their_own(first, second):
 
 def test_static_is_always_there_and_knows_meaning():
     static = open_embedder("auto")
-    assert static.profile.fingerprint == "static:potion-base-8m:256:int4-1"
+    assert static.profile.fingerprint == "static:potion-base-8m:256:int4-1+speaker"
     assert static.profile.inline and static.profile.weight == 0.3
     assert static.profile.scripts == {"latin"}
     dog, puppy, rates = static.embed_documents(["my dog is ill", "the puppy is sick", "interest rates rose"])

@@ -237,7 +237,7 @@ def test_local_takes_cls_scales_it_and_prefixes_queries_only(arctic):
     assert len(fed[2]) == 256
     assert fed[3] == [CLS, *bert_uncased().encode(local.QUERY, 99), *hello, SEP]
     assert len(fed) == 4
-    assert embedder.profile.fingerprint == "local:arctic-embed-s-int8:384:f93ff225-1"
+    assert embedder.profile.fingerprint == "local:arctic-embed-s-int8:384:f93ff225-1+speaker"
 
 
 def test_local_is_loaded_once_however_many_ask(arctic):

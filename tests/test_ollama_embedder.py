@@ -21,7 +21,7 @@ def expected(server, size):
 def test_ollama_asks_as_it_is_documented():
     with fake.FakeServer(size=4096) as server:
         embedder = open_embedder("ollama", base_url=server.url)
-        assert embedder.profile.fingerprint == "ollama:qwen3-embedding:8b:1024:prefix-1"
+        assert embedder.profile.fingerprint == "ollama:qwen3-embedding:8b:1024:prefix-1+speaker"
         rows = embedder.embed_documents(TEXTS)
         np.testing.assert_allclose(rows, expected(server, size=1024), atol=1e-6)
         path, _, body = server.requests[0]

@@ -87,16 +87,16 @@ def test_dimensions_are_sent_only_if_asked_for(server):
 def test_openai_is_the_large_model_and_its_fingerprint_names_no_host():
     profile = open_embedder("auto", api_key=KEY).profile
     assert (profile.model, profile.dimension) == ("text-embedding-3-large", 3072)
-    assert profile.fingerprint == "openai:text-embedding-3-large:3072"
-    assert open_embedder("openai", api_key=KEY, dimensions=1024).profile.fingerprint == "openai:text-embedding-3-large:1024"
+    assert profile.fingerprint == "openai:text-embedding-3-large:3072+speaker"
+    assert open_embedder("openai", api_key=KEY, dimensions=1024).profile.fingerprint == "openai:text-embedding-3-large:1024+speaker"
     assert open_embedder("openai:text-embedding-3-small", api_key=KEY).profile.dimension == 1536
 
 
 def test_another_host_is_in_the_fingerprint():
     profile = open_embedder("openai", base_url="https://gate.example/v1").profile
-    assert profile.fingerprint == "openai:gate.example/text-embedding-3-large:3072"
+    assert profile.fingerprint == "openai:gate.example/text-embedding-3-large:3072+speaker"
     profile = open_embedder("openai:bge-m3@1024", base_url="http://[::1]:8000/v1").profile
-    assert profile.fingerprint == "openai:[::1]:8000/bge-m3:1024"
+    assert profile.fingerprint == "openai:[::1]:8000/bge-m3:1024+speaker"
 
 
 @pytest.mark.parametrize(

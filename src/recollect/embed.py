@@ -24,6 +24,7 @@ REMEMBERED = 512  # questions whose vectors are kept
 FAILURES, REST = 5, 30.0  # so many in a row, then so many seconds of rest
 BATCH, LEASE = 64, 120_000_000
 GRACE = 0.05  # what remember() gives a quick embedder, so that its vectors are there when it returns
+ATTEMPTS = 3  # before a row of zeros is taken for an answer
 LONGEST_WAIT = 3600.0
 
 
@@ -48,7 +49,12 @@ class Embedding:
         if not self.profile.scripts:
             return True
         used = scripts(text)
-        return not used or bool(used & self.profile.scripts)
+        if not used or used <= self.profile.scripts:
+            return True
+        if not used & self.profile.scripts:
+            return False
+        letters = [letter for letter in text[:2000] if letter.isalpha()]  # mixed: most of them must be readable
+        return 2 * sum(scripts(letter) <= self.profile.scripts for letter in letters) > len(letters)
 
     def ask(self, text: str) -> Callable[[], np.ndarray]:
         """Start embedding a question; call the result for the vector, or for the error."""
@@ -160,7 +166,7 @@ class Worker:
         self.store.outbox.settle(space, [*done, *embedded])
         return len(done) + len(embedded) > 0
 
-    def _embed(self, jobs: list[Job], now: int) -> list[tuple[Job, np.ndarray]]:
+    def _embed(self, jobs: list[Job], now: int) -> list[tuple[Job, np.ndarray | None]]:
         texts = list(dict.fromkeys(job.text for job in jobs))
         try:
             rows = self.embedding.documents(texts) if texts else []
@@ -170,9 +176,9 @@ class Worker:
                 return [pair for job in jobs for pair in self._embed([job], now)]  # one bad text must not hold up the others
             self._put_back(jobs, now, str(error))
             return []
-        unknown = [job for job in jobs if vectors[job.text] is None]
-        self._put_back(unknown, now, "the model knows no word of this text")
-        return [(job, vectors[job.text]) for job in jobs if vectors[job.text] is not None]
+        blank = [job for job in jobs if vectors[job.text] is None and job.attempts < ATTEMPTS]
+        self._put_back(blank, now, "the model knows no word of this text")  # or has a bad moment: after some tries we believe it
+        return [(job, vectors[job.text]) for job in jobs if job not in blank]
 
     def _put_back(self, jobs: Sequence[Job], now: int, error: str) -> None:
         if jobs:

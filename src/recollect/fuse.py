@@ -28,7 +28,7 @@ def fuse(rankings: Sequence[Ranking], recipe: Recipe, size: int) -> list[Candida
     for _, ranking, votes in voices:
         keys = ranking.keys
         if len(set(keys)) < len(keys):  # a duplicate inside one route counts once, at its best rank
-            for key, vote in {key: vote for key, vote in zip(reversed(keys), reversed(votes[: len(keys)]), strict=True)}.items():
+            for key, vote in dict(zip(reversed(keys), reversed(votes[: len(keys)]), strict=True)).items():
                 sums[key] = sums.get(key, 0.0) + vote
             continue
         for key, vote in zip(keys, votes, strict=False):

@@ -162,13 +162,15 @@ def _add(
     waiting = pending(record, embedding)
     if at_once is None:
         return Add(record=record, pending=waiting)
-    ready = {lane: at_once[text] for lane in waiting if (text := record.view(lane[1])) in at_once}
+    ready = {lane: at_once[text] for lane in waiting if (text := record.embedded(lane[1], lane[0])) in at_once}
     return Add(record=record, vectors=ready or None)  # nothing waits: what is not ready now has no word the model knows
 
 
 def _embedded(records: Sequence[Record], embedding: Embedding, store: Store) -> dict[str, np.ndarray] | None:
     """Vectors of all texts of these records from an inline embedder; None if it fails: then they wait like any other."""
-    texts = list(dict.fromkeys(record.view(view) or "" for record in records for _, view in pending(record, embedding)))
+    texts = list(
+        dict.fromkeys(record.embedded(view, space) or "" for record in records for space, view in pending(record, embedding))
+    )
     try:
         vectors = embedding.documents(texts) if texts else []
     except Exception:  # whatever it is, the worker meets it again and notes it; it must not stop the write

@@ -4,8 +4,8 @@
     memory.remember("Priya's parents live in Goa.")
     memory.recall("Where do Priya's parents live?")
 
-It holds an open store, an embedder and the owner; each method checks what it is given, and hands over to the write path (ingest), the
-read path (recall), render or explain. Threads may share one, processes may open the same file.
+It holds an open store, an embedder and the owner; each method checks what it is given, and hands over to the write path
+(ingest), the read path (recall), render or explain. Threads may share one, processes may open the same file.
 """
 
 from __future__ import annotations
@@ -19,16 +19,17 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Unpack
 
 from . import upkeep
+from .asking import limit_of, name_of, question_of, vectors_of, where_fields
 from .embed import GRACE, Embedding, Worker
-from .errors import InvalidQuery, InvalidRecord, UnknownRecord
+from .errors import InvalidRecord, UnknownRecord
 from .explain import Explanation, explain_answer, why_not
-from .ingest import Draft, Ids, additions, pending, unit
+from .ingest import Draft, Ids, additions, pending
 from .ports import Amend, Embedder, Forget
 from .query import Query, Where
 from .rankings import Answer
 from .recall import recall
 from .recipes import Recipe, as_recipe
-from .records import KINDS, ROLES, Record, Scope, micros
+from .records import Record, Scope, micros
 from .render import Rendered, render, strip_blocks
 from .settings import Settings, checked_live, live_recipe, load, models_folder
 from .stores import open_store
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
 Clock = Callable[[], datetime]
 Moment = datetime | str | float
 BATCH = 2_000
-LONGEST_QUESTION = 20_000
 CLOSING_SECONDS = 2.0
 
 
@@ -47,7 +47,14 @@ class Memory:
     """See the module. Make one with `Memory.open`; close it, or use it as a context manager."""
 
     def __init__(
-        self, store: Store, scope: Scope, *, embedding: Embedding | None, recipe: Recipe, clock: Clock, worker: Worker | None = None
+        self,
+        store: Store,
+        scope: Scope,
+        *,
+        embedding: Embedding | None,
+        recipe: Recipe,
+        clock: Clock,
+        worker: Worker | None = None,
     ) -> None:
         self.scope = scope
         self._store, self._embedding, self._base, self._clock = store, embedding, recipe, clock
@@ -92,7 +99,9 @@ class Memory:
         batch: list[tuple[str, Mapping[str, Any]]] = []
         for item in _memories(items):
             about = {"text": item} if isinstance(item, str) else dict(item)
-            batch.append((strip_blocks(about.pop("text", "")) if isinstance(about.get("text"), str) else about.pop("text", ""), about))
+            batch.append(
+                (strip_blocks(about.pop("text", "")) if isinstance(about.get("text"), str) else about.pop("text", ""), about)
+            )
             if len(batch) == BATCH:
                 records += self._store_batch(batch)
                 batch = []
@@ -133,8 +142,8 @@ class Memory:
     def recall(self, query: str, *, recipe: Recipe | str | Mapping[str, Any] | None = None, **asked: Any) -> Answer:
         """The memories that answer a question, best first.
 
-        Asked for besides: limit, kinds, sessions, projects, agent, session (whose turn it is), first_turn, as_of, since, exclude (ids that
-        are in view already), vectors (view to numbers, instead of embedding the question).
+        Asked for besides: limit, kinds, sessions, projects, agent, session (whose turn it is), first_turn, as_of, since, exclude
+        (ids that are in view already), vectors (view to numbers, instead of embedding the question).
         """
         recipe = self.recipe if recipe is None else as_recipe(recipe)
         answer = recall(self._query(query, recipe, **asked), recipe, self._embedding, self._store)
@@ -150,7 +159,9 @@ class Memory:
             return explain_answer(recall(question, recipe, self._embedding, self._store))
         return why_not(question, recipe, self._embedding, self._store, expect.id if isinstance(expect, Record) else expect)
 
-    def context(self, query: str, *, max_chars: int = 2000, max_tokens: int | None = None, ids: bool = False, **asked: Any) -> str:
+    def context(
+        self, query: str, *, max_chars: int = 2000, max_tokens: int | None = None, ids: bool = False, **asked: Any
+    ) -> str:
         """The safe `<memory>` block for a prompt."""
         return self.render(self.recall(query, **asked), max_chars=max_chars, max_tokens=max_tokens, ids=ids).text
 
@@ -164,14 +175,16 @@ class Memory:
         keys = self._store.resolve(self._where(timeless=True, shared=True), [name]) if isinstance(name, str) else {}
         records = self._store.records(list(keys.values()))
         if not records:
-            raise UnknownRecord(f"{self.scope.owner} has no record {name!r:.80}.", hint="Ids come from remember, recall and list.")
+            raise UnknownRecord(
+                f"{self.scope.owner} has no record {name!r:.80}.", hint="Ids come from remember, recall and list."
+            )
         return records[0]
 
     def list(self, *, limit: int = 100, order: str = "newest", after: str | None = None, **asked: Any) -> list[Record]:
         """Records in an order: newest, oldest or turns. `after`: the id to go on after; `timeless`: also what no longer holds."""
         where = self._where(**asked)
         start = None if after is None else self._store.resolve(where, [after]).get(after, -1)
-        return self._store.records(self._store.select(where, order=order, limit=_limit(limit, 100_000), after=start))
+        return self._store.records(self._store.select(where, order=order, limit=limit_of(limit, 100_000), after=start))
 
     def history(self, id: str | Record) -> list[Record]:
         """All versions of a memory, oldest first: what it superseded and what superseded it."""
@@ -246,7 +259,7 @@ class Memory:
         }  # fmt: skip
 
     def update_settings(self, **change: Any) -> dict[str, Any]:
-        """Change live settings: `recipe`, `weights`, or any field of a recipe; None goes back to the default. Effective at once."""
+        """Change live settings, at once: `recipe`, `weights`, or any field of a recipe; None goes back to the default."""
         held = self._store.settings(self.scope.owner)
         self._store.settings(self.scope.owner, checked_live(self._base, held, change))
         return self.settings()
@@ -278,22 +291,24 @@ class Memory:
     def _store_batch(self, batch: Sequence[tuple[str, Mapping[str, Any]]]) -> list[Record]:
         now = self._now()
         adds = additions(batch, self.scope, now, self._ids, self._embedding, self._store)
-        mine, shared = self._superseding([add.record for add in adds])
+        mine, shared = self._superseding(
+            [(add.record, about.get("supersedes")) for add, (_, about) in zip(adds, batch, strict=True)]
+        )
         self._store.write(self.scope.owner, [*adds, *mine])
         if shared:
             self._store.write(self.scope.tenant, shared)
         self._kick(any(add.pending for add in adds))
         return [add.record for add in adds]
 
-    def _superseding(self, records: Sequence[Record]) -> tuple[list[Amend], list[Amend]]:
+    def _superseding(self, records: Iterable[tuple[Record, str | None]]) -> tuple[list[Amend], list[Amend]]:
         """What new records change in those they supersede: in the owner's own, earlier in the batch too, and in the tenant's."""
-        batch, changes = {record.id: record for record in records}, ([], [])
-        for record in records:
-            if "supersedes" in record.metadata:
-                name = str(record.metadata["supersedes"])
-                old = batch.get(name) or self.get(name)
+        earlier, changes = {}, ([], [])
+        for record, name in records:
+            if name is not None:
+                old = earlier.get(name) or self.get(name)
                 fields = {"superseded_by": record.id, "superseded_at": record.recorded_at}
                 changes[old.owner != self.scope.owner].append(Amend(id=old.id, fields=fields))
+            earlier[record.id] = record
         return changes
 
     def _version(self, name: object, chain: Sequence[Record]) -> Record | None:
@@ -328,23 +343,20 @@ class Memory:
         """What may be seen, and no other: whose it is follows from the scope alone. `shared`: also what the tenant shares."""
         scope, tenant = self.scope, self.scope.tenant if shared else None
         own = {"agent": scope.agent, "projects": (scope.project,) if scope.project else ()}
-        return Where(owner=scope.owner, tenant=tenant, now=self._now(), **{**own, **_where_fields(narrower)})
+        return Where(owner=scope.owner, tenant=tenant, now=self._now(), **{**own, **where_fields(narrower)})
 
     def _query(
         self, text: str, recipe: Recipe, *, limit: int | None = None, first_turn: bool = False, session: str | None = None,
         vectors: Any = None, **narrower: Any,
     ) -> Query:  # fmt: skip
-        if not isinstance(text, str):
-            raise InvalidQuery(f"A question is text, not {type(text).__name__}.", hint='recall("Where do they live?")')
-        text = text[:LONGEST_QUESTION].encode("utf-8", "replace").decode()
-        session = _text("session", session) or self.scope.session
+        text = question_of(text)
+        session = name_of("session", session) or self.scope.session
         if recipe.scope == "project" and session and not narrower.get("sessions") and not narrower.get("projects"):
             narrower.update(self._of_project(session))
         views = {route.view for route in recipe.routes if route.kind == "vector"}
-        given = {} if vectors is None else vectors if isinstance(vectors, Mapping) else dict.fromkeys(views, vectors)
         return Query(
-            text=text, scope=self.scope, where=self._where(**narrower), limit=_limit(recipe.limit if limit is None else limit),
-            first_turn=first_turn, vectors={view: unit(numbers) for view, numbers in given.items()},
+            text=text, scope=self.scope, where=self._where(**narrower), limit=limit_of(recipe.limit if limit is None else limit),
+            first_turn=first_turn, vectors=vectors_of(vectors, views),
         )  # fmt: skip
 
     def _of_project(self, session: str) -> dict[str, Any]:
@@ -354,71 +366,14 @@ class Memory:
         return {"projects": tuple(projects)} if projects else {"sessions": (session,)}
 
 
-def _where_fields(asked: Mapping[str, Any]) -> dict[str, Any]:
-    """Filters as a `Where` takes them, or the error that names the field."""
-    ready: dict[str, Any] = {}
-    for name, value in asked.items():
-        if name in ("kinds", "roles", "sessions", "projects"):
-            ready[name] = _words(name, value)
-        elif name == "exclude":
-            ready[name] = frozenset(_words(name, [item.id if isinstance(item, Record) else item for item in _sequence(name, value)]))
-        elif name in ("as_of", "since"):
-            ready[name] = _instant(name, value)
-        elif name == "agent":
-            ready[name] = _text(name, value)
-        elif name == "timeless" and isinstance(value, bool):
-            ready[name] = value
-        else:
-            raise InvalidQuery(f"There is no filter {name}={value!r:.60}.", hint="See the documentation of recall for those there are.")
-    return ready
-
-
-def _words(name: str, value: Any) -> tuple[str, ...]:
-    words = tuple(_sequence(name, value))
-    if not all(isinstance(word, str) for word in words):
-        raise InvalidQuery(f"{name}={value!r:.60} is not a list of names.", hint=f'Write {name}=["a", "b"].')
-    known = {"kinds": KINDS, "roles": ROLES}.get(name, words)
-    unknown = [word for word in words if word not in known]
-    if unknown:
-        raise InvalidQuery(f"There is no {name[:-1]} {unknown[0]!r:.60}.", hint=f"The {name} are {', '.join(known)}.")
-    return words
-
-
-def _sequence(name: str, value: Any) -> Iterable[Any]:
-    if value is None:
-        return ()
-    if isinstance(value, (str, Record)):
-        return (value,)
-    if not isinstance(value, Iterable):
-        raise InvalidQuery(f"{name}={value!r:.60} is not a list of names.", hint=f'Write {name}=["a", "b"].')
-    return value
-
-
-def _text(name: str, value: Any) -> str | None:
-    if value is not None and not isinstance(value, str):
-        raise InvalidQuery(f"{name}={value!r:.60} is not a name.", hint=f'Write {name}="a".')
-    return value
-
-
 def _memories(items: Any) -> Iterator[Mapping[str, Any] | str]:
     """Texts and tables, or the error that shows what is neither."""
     for item in items if isinstance(items, Iterable) and not isinstance(items, (str, Mapping)) else [items]:
         if not isinstance(item, (str, Mapping)):
-            raise InvalidRecord(f"{item!r:.60} is not a memory.", hint='Pass texts, or tables such as {"text": "…", "kind": "fact"}.')
+            raise InvalidRecord(
+                f"{item!r:.60} is not a memory.", hint='Pass texts, or tables such as {"text": "…", "kind": "fact"}.'
+            )
         yield item
-
-
-def _instant(name: str, value: Any) -> int | None:
-    try:
-        return micros(value, name)
-    except ValueError as error:
-        raise InvalidQuery(str(error)) from None
-
-
-def _limit(limit: Any, most: int = 1000) -> int:
-    if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= most:
-        raise InvalidQuery(f"limit={limit!r:.40} can't be used.", hint=f"It is a whole number from 1 to {most:,}.")
-    return limit
 
 
 def _now() -> datetime:

@@ -154,8 +154,11 @@ class Outbox(Protocol):
     def claim(self, owner: str | None, space: str, limit: int, now: int, lease: int) -> list[Job]:
         """Take up to `limit` due jobs; nobody else gets them for `lease` microseconds."""
 
-    def settle(self, space: str, done: Sequence[tuple[Job, np.ndarray]]) -> int:
-        """Store vectors and drop their jobs, in one transaction; skips records that changed or went meanwhile."""
+    def settle(self, space: str, done: Sequence[tuple[Job, np.ndarray | None]]) -> int:
+        """Store vectors and drop their jobs, in one transaction; skips records that changed or went meanwhile.
+
+        None in place of a vector: the model knows no word of the text, and asking again would change nothing.
+        """
 
     def postpone(self, jobs: Sequence[Job], due: int, error: str) -> None:
         """Put jobs back, not before `due`."""

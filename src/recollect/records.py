@@ -24,6 +24,9 @@ VIEWS = ("full", "user", "assistant", "next_user", "personal_info", "preferences
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _SEGMENT = re.compile(r"[^\s/\x00-\x1f\x7f][^/\x00-\x1f\x7f]*")
+# A space whose name ends so holds vectors of texts with the speaker's name before them. Without it, the turns nearest to a
+# question about Caroline are those that address her, not those that she said.
+SPOKEN = "+speaker"
 EMPTY: Mapping[str, object] = MappingProxyType({})
 
 
@@ -94,6 +97,12 @@ class Record:
     def view(self, name: str) -> str | None:
         """The text of one view; `full` is the text itself unless the record names another."""
         return self.views.get(name, self.text if name == "full" else None)
+
+    def embedded(self, name: str, space: str) -> str | None:
+        """The text of a view as a space's model is given it: the speaker's name before it, where the space says so."""
+        if name == "full" and self.speaker and space.endswith(SPOKEN) and "full" not in self.views:
+            return f"{self.speaker}: {self.text}"
+        return self.view(name)
 
 
 def check_owner(owner: object) -> str:

@@ -67,7 +67,7 @@ class Vectors:
         needed = [spec for spec in recipe.routes if spec.kind == "vector" and spec.weight and self._given(spec.view) is None]
         if not needed or self.embedding is None or not self.embedding.reads(self.query.text):
             return
-        if not any([self.count(spec.view)[0] for spec in needed]):
+        if not any(self.count(spec.view)[0] for spec in needed):
             return
         try:
             self._pending = self.embedding.ask(self.query.text)
@@ -85,10 +85,11 @@ class Vectors:
     def count(self, view: str) -> tuple[int, int]:
         """Vectors there are for a view, and texts that wait for theirs."""
         if view not in self.counts:
-            where = dataclasses.replace(self.query.where, owner=self.query.scope.tenant)
-            own = self.store.vector.coverage(self.query.where, self.space(view), view)
-            shared = self.store.vector.coverage(where, self.space(view), view) if where.owner != self.query.where.owner else (0, 0)
-            self.counts[view] = own[0] + shared[0], own[1]
+            where, space = self.query.where, self.space(view)
+            own, waiting = self.store.vector.coverage(where, space, view)
+            if self.query.scope.tenant != where.owner:
+                own += self.store.vector.coverage(dataclasses.replace(where, owner=self.query.scope.tenant), space, view)[0]
+            self.counts[view] = own, waiting
         return self.counts[view]
 
     def of(self, view: str) -> np.ndarray:

@@ -27,6 +27,7 @@ import numpy as np
 
 from ..errors import EmbedderFailed, ModelDamaged
 from ..ports import Profile
+from ..records import SPOKEN
 from .models import ARCTIC, path_of
 from .rows import checked_rows, unit_rows
 from .wordpiece import CLS, SEP, UNKNOWN, bert_uncased
@@ -58,7 +59,7 @@ class LocalEmbedder:
             name="local",
             model=MODEL,
             dimension=DIMENSION,
-            fingerprint=f"local:{MODEL}-int8:{DIMENSION}:{ARCTIC.sha256[:8]}-1",
+            fingerprint=f"local:{MODEL}-int8:{DIMENSION}:{ARCTIC.sha256[:8]}-1{SPOKEN}",
             scripts=frozenset({"latin"}),
             weight=1.0,
             max_chars=8_000,

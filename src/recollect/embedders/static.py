@@ -20,6 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from ..ports import Profile
+from ..records import SPOKEN
 from .rows import unit_rows
 from .wordpiece import bert_uncased
 
@@ -39,7 +40,7 @@ class StaticEmbedder:
             name="static",
             model="potion-base-8m",
             dimension=DIMENSION,
-            fingerprint=f"static:potion-base-8m:{DIMENSION}:int4-1",
+            fingerprint=f"static:potion-base-8m:{DIMENSION}:int4-1{SPOKEN}",
             scripts=frozenset({"latin"}),
             weight=WEIGHT,
             inline=True,

@@ -14,7 +14,9 @@ def open_store(url: str, *, busy_seconds: float | None = None) -> Store:
 
         return InMemoryStore()
     if "://" in url and scheme != "sqlite":
-        raise StoreUnavailable(f"No store speaks {scheme}://.", hint="Use a file name, sqlite:///memory.db or memory: (see docs/stores.md).")
+        raise StoreUnavailable(
+            f"No store speaks {scheme}://.", hint="Use a file name, sqlite:///memory.db or memory: (see docs/stores.md)."
+        )
     from .sqlite import SqliteStore
 
     path = rest.removeprefix("///") if scheme == "sqlite" and rest.startswith("///") else url

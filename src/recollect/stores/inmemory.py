@@ -149,11 +149,11 @@ def _amend(tables: Tables, row: Row, change: Amend) -> dict[str, int]:
         raise InvalidRecord(f"{wrong[0]!r} can't be amended.", hint="Any field of a record can, but id and owner.")
     after = tables.rows[row.key] = row_of(row.key, canonical(replace(row.record, **change.fields)))
 
-    def stale(view: str) -> bool:
-        return row.record.view(view) != after.record.view(view)
+    def stale(view: str, space: str) -> bool:
+        return row.record.embedded(view, space) != after.record.embedded(view, space)
 
-    _drop(tables.vectors, [place for place in tables.vectors if place[0] == row.key and stale(place[2])])
-    _drop(tables.jobs, [n for n, w in tables.jobs.items() if w.job.key == row.key and stale(w.job.view)])
+    _drop(tables.vectors, [place for place in tables.vectors if place[0] == row.key and stale(place[2], place[1])])
+    _drop(tables.jobs, [n for n, w in tables.jobs.items() if w.job.key == row.key and stale(w.job.view, w.space)])
     _queue(tables, after, change.pending)
     return {"amended": 1}
 
@@ -175,7 +175,7 @@ def _queue(tables: Tables, row: Row, places: Iterable[tuple[str, str]]) -> None:
     """A job for each (space, view) that has a text; one that waits already keeps its number and starts afresh."""
     waiting = {(w.space, w.job.view): number for number, w in tables.jobs.items() if w.job.key == row.key}
     for space, view in dict.fromkeys(places):
-        text = row.record.view(view)
+        text = row.record.embedded(view, space)
         if text:
             number = waiting.get((space, view), tables.last_job + 1)
             tables.last_job = max(tables.last_job, number)
@@ -208,14 +208,15 @@ class _Outbox:
             tables.jobs |= {job.number: replace(tables.jobs[job.number], job=job, due=now + lease) for job in jobs}
         return jobs
 
-    def settle(self, space: str, done: Sequence[tuple[Job, np.ndarray]]) -> int:
+    def settle(self, space: str, done: Sequence[tuple[Job, np.ndarray | None]]) -> int:
         """Store the vectors of jobs that still wait (a changed or forgotten text has none) and drop the jobs."""
         stored = 0
         with self._box.change() as tables:
             for job, vector in done:
                 waiting = tables.jobs.get(job.number)
                 if waiting is not None and (waiting.space, waiting.job.text) == (space, job.text):
-                    _put_vector(tables, tables.rows[job.key], space, job.view, vector)
+                    if vector is not None:
+                        _put_vector(tables, tables.rows[job.key], space, job.view, vector)
                     del tables.jobs[job.number]
                     stored += 1
         return stored
@@ -234,7 +235,8 @@ class _Outbox:
     def known(self, space: str, texts: Sequence[str]) -> Mapping[str, np.ndarray]:
         """Vectors held for exactly these texts, whichever record or view they belong to."""
         tables = self._box.read()
-        held = {tables.rows[key].record.view(view): vector for (key, of, view), vector in tables.vectors.items() if of == space}
+        mine = {(key, view): vector for (key, of, view), vector in tables.vectors.items() if of == space}
+        held = {tables.rows[key].record.embedded(view, space): vector for (key, view), vector in mine.items()}
         return {text: held[text].copy() for text in texts if text in held}
 
 

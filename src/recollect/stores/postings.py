@@ -4,10 +4,10 @@ What it is for: the text routes of a store that keeps packed terms in its rows. 
 owner is first asked, follows appends and amendments, and can be thrown away at any time. Not for: deciding who may see what;
 the caller hands in a mask.
 
-Postings are sorted runs of (term hash, slot, frequency): few large ones, each at most a quarter as long as the one before it, and a
-small dictionary for what came last (the log-structured merge of O'Neil et al. 1996, in memory). A query visits its terms from the rarest;
-once no unseen record can reach the best k any more (Turtle & Flood's MaxScore, 1995), the frequent terms are only
-looked up for records already seen. That is exact: nothing is approximated, sampled or cut.
+Postings are sorted runs of (term hash, slot, frequency): few large ones, each at most a quarter as long as the one before it,
+and a small dictionary for what came last (the log-structured merge of O'Neil et al. 1996, in memory). A query visits its terms
+from the rarest; once no unseen record can reach the best k any more (Turtle & Flood's MaxScore, 1995), the frequent terms are
+only looked up for records already seen. That is exact: nothing is approximated, sampled or cut.
 """
 
 from __future__ import annotations
@@ -219,9 +219,7 @@ class Postings:
         candidates.sort()
         return candidates
 
-    def _look_up(
-        self, candidates: np.ndarray, slots: np.ndarray, tfs: np.ndarray, idf: float, k: int, rest: float
-    ) -> np.ndarray:
+    def _look_up(self, candidates: np.ndarray, slots: np.ndarray, tfs: np.ndarray, idf: float, k: int, rest: float) -> np.ndarray:
         at = slots.searchsorted(candidates)
         at[at == len(slots)] = 0
         there = slots[at] == candidates
@@ -267,4 +265,6 @@ def _kth(values: np.ndarray, k: int) -> float:
     """The k-th largest value; less than all when there are fewer."""
     if len(values) <= k:
         return -math.inf
-    return float(np.partition(values, len(values) - k)[len(values) - k])
+    values = values.copy()
+    values.partition(len(values) - k)
+    return float(values[len(values) - k])

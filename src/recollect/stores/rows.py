@@ -43,8 +43,11 @@ def values_of(record: Record, index: tuple[int, str, bytes]) -> tuple:
 
 
 def record_of(row: tuple, owner: str) -> Record:
-    """A row of `record_by_key` or `records_by_keys`. What is in the store was checked on its way in, so the fields are set as they
-    are: the constructor of a frozen class costs three times as much, and ten records are made for every answer."""
+    """A row of `record_by_key` or `records_by_keys`.
+
+    What is in the store was checked on its way in, so the fields are set as they are: the constructor of a frozen class
+    costs three times as much, and ten records are made for every answer.
+    """
     (_, _, id, text, kind, role, agent, project, session, turn, speaker, at, recorded_at, valid_from, valid_to, superseded_by,
      superseded_at, tags, quality, confidence, reinforced, source, views, metadata) = row  # fmt: skip
     record = _new(Record)
@@ -68,4 +71,6 @@ def _dump(value: object) -> str | None:
     try:
         return json.dumps(value, separators=(",", ":")) if value else None
     except (TypeError, ValueError) as error:
-        raise InvalidRecord(f"{value!r:.60} can't be written as JSON: {error}.", hint="Use text, numbers, lists, tables.") from None
+        raise InvalidRecord(
+            f"{value!r:.60} can't be written as JSON: {error}.", hint="Use text, numbers, lists, tables."
+        ) from None

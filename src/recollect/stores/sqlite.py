@@ -29,6 +29,7 @@ from .sqlite_write import Writing
 from .vectors import Lane, keys_json
 
 SHELVES_BYTES = 4 << 30
+AT_HAND = 4096  # records
 LOADED_AT_ONCE = 4096  # vectors: a lane is read in pieces, so that it is never in memory twice
 LOW = 0xFFFFFFFF
 
@@ -41,6 +42,7 @@ class SqliteStore:
         self.file = SqliteFile(path, busy_seconds=busy_seconds)
         self._shelves: OrderedDict[str, Shelf] = OrderedDict()
         self._paths: dict[int, str] = {}
+        self._at_hand: dict[int, Record] = {}  # records fetched lately, oldest first
         self.lexical = SqliteLexical(self)
         self.vector = SqliteVector(self)
         self.outbox = SqliteOutbox(self)
@@ -97,8 +99,16 @@ class SqliteStore:
     def records(self, keys: Sequence[int]) -> list[Record]:
         """In the order of the keys; a key that has gone meanwhile is left out."""
         with self.file.reading() as connection:
-            rows = {row[0]: row for row in connection.execute(self.q.records_by_keys, (keys_json(keys),))}
-            return [record_of(rows[key], self._path(key >> 32)) for key in keys if key in rows]
+            for number in {key >> 32 for key in keys}:
+                self.shelf_of(number)  # catches up, and drops what has changed from the records at hand
+            hand = self._at_hand
+            missing = [key for key in keys if key not in hand]
+            if missing:
+                while len(hand) > AT_HAND:
+                    del hand[next(iter(hand))]
+                for row in connection.execute(self.q.records_by_keys, (keys_json(missing),)).fetchall():
+                    hand[row[0]] = record_of(row, self._path(row[0] >> 32))
+            return [hand[key] for key in keys if key in hand]
 
     def settings(self, owner: str, change: Mapping[str, object | None] | None = None) -> dict[str, object]:
         """The owner's settings, after the change if one is given (None removes a key)."""
@@ -169,6 +179,7 @@ class SqliteStore:
                 return None
             if shelf is None or not self._follow(shelf, *row[1:]):
                 shelf = self._shelves[path] = Shelf(row[0])
+                self._at_hand.clear()
                 self._paths[row[0]] = path
                 self._extend(shelf, row[1])
             shelf.change, shelf.pulse = row[2], pulse
@@ -242,7 +253,9 @@ class SqliteStore:
             if not entries or entries[0][0] != shelf.change + 1:
                 return False
             for _, what, lane, slots in entries:
-                self._replay(connection, shelf, what, lane, [slot for slot in array("I", slots) if what == "vectors" or slot < old])
+                self._replay(
+                    connection, shelf, what, lane, [slot for slot in array("I", slots) if what == "vectors" or slot < old]
+                )
         return True
 
     def _replay(self, connection, shelf: Shelf, what: str, number: int, slots: Sequence[int]) -> None:
@@ -250,8 +263,11 @@ class SqliteStore:
         if what != "vectors":
             rows = {}
             for slot in slots:
-                rows.update({row[0]: row for row in connection.execute(self.q.columns, (shelf.base + slot, shelf.base + slot + 1))})
+                rows.update(
+                    {row[0]: row for row in connection.execute(self.q.columns, (shelf.base + slot, shelf.base + slot + 1))}
+                )
             for slot in slots:
+                self._at_hand.pop(shelf.base + slot, None)
                 shelf.amend(slot, rows.get(shelf.base + slot), words=what == "words")
         for lane in lanes if what != "columns" else ():
             for slot in slots:

@@ -12,7 +12,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import RLock
 
@@ -141,10 +141,8 @@ class SqliteFile:
         commits, total = self._unchecked[0] + 1, self._unchecked[1] + size
         self._unchecked = [commits, total]
         if commits >= CHECKPOINT_COMMITS or total >= CHECKPOINT_BYTES:
-            try:
+            with suppress(sqlite3.OperationalError):  # somebody else is writing: the log stays, a later commit tries again
                 self.checkpoint()
-            except sqlite3.OperationalError:
-                pass  # somebody else is writing: the log stays as it is and the next commit tries again
             self._unchecked = [0, 0]
 
     def _connect(self) -> sqlite3.Connection:
@@ -227,7 +225,9 @@ class SqliteFile:
         except sqlite3.DatabaseError as error:
             raise _translated(error, self.path) from error
         except UnicodeEncodeError as error:
-            raise InvalidRecord("A text holds half a surrogate pair.", hint="Clean it first: recollect.normalize.clean_text.") from error
+            raise InvalidRecord(
+                "A text holds half a surrogate pair.", hint="Clean it first: recollect.normalize.clean_text."
+            ) from error
 
 
 def _translated(error: sqlite3.DatabaseError, path: str) -> RecollectError | sqlite3.DatabaseError:
@@ -241,11 +241,11 @@ def _translated(error: sqlite3.DatabaseError, path: str) -> RecollectError | sql
     if "readonly" in said:
         return StoreReadOnly(f"{path} can't be written ({said}).", hint="Check the permissions of the file and of its folder.")
     if "unable to open" in said:
-        return StoreUnavailable(
-            f"{path} can't be opened ({said}).", hint="It must be a file in a folder this user may write to."
-        )
+        return StoreUnavailable(f"{path} can't be opened ({said}).", hint="It must be a file in a folder this user may write to.")
     if "constraint failed" in said:
-        return InvalidRecord(f"A record lacks what it needs ({said}).", hint="id, text, kind, role and recorded_at can't be empty.")
+        return InvalidRecord(
+            f"A record lacks what it needs ({said}).", hint="id, text, kind, role and recorded_at can't be empty."
+        )
     if "full" in said or "disk I/O" in said:
         return StoreUnavailable(f"{path} can't be written ({said}).", hint="Free some space; nothing acknowledged is lost.")
     return error

@@ -32,20 +32,24 @@ class SqliteOutbox:
         with self._store.file.writing() as connection:
             rows = connection.execute(q.due_jobs, (space, now, *self._span(owner, connection), limit)).fetchall()
             connection.executemany(q.lease_job, [(now + lease, number) for number, *_ in rows])
-            jobs = [Job(number, key, view, self._text(connection, key, view), attempts + 1) for number, key, view, attempts in rows]
+            jobs = [
+                Job(number, key, view, self._text(connection, key, view, space), attempts + 1)
+                for number, key, view, attempts in rows
+            ]
             connection.executemany(q.remove_job, [(job.number,) for job in jobs if not job.text])
         return [job for job in jobs if job.text]
 
-    def settle(self, space: str, done: Sequence[tuple[Job, np.ndarray]]) -> int:
-        """Store vectors and drop their jobs; skips records that changed or went meanwhile."""
+    def settle(self, space: str, done: Sequence[tuple[Job, np.ndarray | None]]) -> int:
+        """Store vectors (or None: there is none to be had) and drop the jobs; skips what changed or went meanwhile."""
         q, stored = self._store.q, 0
         with self._store.file.writing(len(done) * 4000) as connection:
             writing = Writing(connection, q)
             for job, vector in done:
                 there = connection.execute(q.job, (job.number,)).fetchone()
-                if there and self._text(connection, job.key, job.view) == job.text:
-                    mark = self._mark(connection, writing, job.key >> 32)
-                    writing.put_vector(mark, job.key & 0xFFFFFFFF, space, job.view, job.text, vector)
+                if there and self._text(connection, job.key, job.view, space) == job.text:
+                    if vector is not None:
+                        mark = self._mark(connection, writing, job.key >> 32)
+                        writing.put_vector(mark, job.key & 0xFFFFFFFF, space, job.view, job.text, vector)
                     connection.execute(q.remove_job, (job.number,))
                     stored += 1
             writing.finish()
@@ -83,6 +87,6 @@ class SqliteOutbox:
         path = connection.execute(self._store.q.path_of, (number,)).fetchone()[0]
         return writing.mark(path)
 
-    def _text(self, connection, key: int, view: str) -> str:
+    def _text(self, connection, key: int, view: str, space: str) -> str:
         row = connection.execute(self._store.q.record_by_key, (key,)).fetchone()
-        return (record_of(row, "").view(view) or "") if row else ""
+        return (record_of(row, "").embedded(view, space) or "") if row else ""

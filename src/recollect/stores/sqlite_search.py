@@ -148,7 +148,10 @@ def _best_first(shelf: Shelf, slots: np.ndarray, scores: np.ndarray, limit: int)
     keys, ranked = (slots + shelf.base).tolist(), scores.tolist()
     if ((scores[1:] == scores[:-1]) & (at[1:] == at[:-1])).any():
         ids, base = shelf.ids, shelf.base
-        keys = [key for *_, key in sorted(zip((-scores).tolist(), (-at).tolist(), [ids[key - base] for key in keys], keys, strict=True))]
+        keys = [
+            key
+            for *_, key in sorted(zip((-scores).tolist(), (-at).tolist(), [ids[key - base] for key in keys], keys, strict=True))
+        ]
     return keys[:limit], ranked[:limit]
 
 

@@ -156,14 +156,15 @@ class Writing:
                 self.unchanged += 1
             else:
                 raise DuplicateRecord(
-                    f"There is another record with the id {record.id!r:.80}.", hint="Leave the id out, or forget the old one first."
+                    f"There is another record with the id {record.id!r:.80}.",
+                    hint="Leave the id out, or forget the old one first.",
                 )
         return list(fresh.values())
 
     def _derive(self, add: Add, slot: int) -> None:
         mark, record = self.mark(add.record.owner), add.record
         for (space, view), vector in (add.vectors or {}).items():
-            self.put_vector(mark, slot, space, view, record.view(view) or "", vector)
+            self.put_vector(mark, slot, space, view, record.embedded(view, space) or "", vector)
         self._queue(mark.no << 32 | slot, record, [lane for lane in add.pending if lane not in (add.vectors or {})])
 
     def _queue(self, key: int, record: Record, pending: Iterable[tuple[str, str]]) -> None:
@@ -186,17 +187,18 @@ class Writing:
         if new != old:
             self.run(self.q.replace_record, (*values_of(new, indexed(new)), key))
             mark.tell("words" if TEXTUAL & set(change.fields) else "columns", slot)
-            for view in {"full", *old.views, *new.views}:
-                if old.view(view) != new.view(view):
-                    self._drop_view(mark, key, slot, view)
+            self._drop_stale(mark, key, old, new)
         self._queue(key, new, change.pending)
         self.amended += 1
 
-    def _drop_view(self, mark: Mark, key: int, slot: int, view: str) -> None:
-        self.run(self.q.clear_job, (key, view))
-        for lane, _, of, _ in self.run(self.q.lanes_of, (mark.no,)).fetchall():
-            if of == view:
-                self.run(self.q.remove_vector, (lane << 32 | slot,))
+    def _drop_stale(self, mark: Mark, key: int, old: Record, new: Record) -> None:
+        """Vectors and jobs of texts that are no longer what they were."""
+        for lane, space, view, _ in self.run(self.q.lanes_of, (mark.no,)).fetchall():
+            if old.embedded(view, space) != new.embedded(view, space):
+                self.run(self.q.remove_vector, (lane << 32 | key & 0xFFFFFFFF,))
+        for number, space, view in self.run(self.q.jobs_of, (key,)).fetchall():
+            if old.embedded(view, space) != new.embedded(view, space):
+                self.run(self.q.remove_job, (number,))
 
     def _forget(self, owner: str, change: Forget) -> None:
         mark = self.mark(owner)

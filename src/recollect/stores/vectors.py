@@ -66,7 +66,9 @@ class Lane:
             self.rows[slot] = -1
             self.gone += 1
 
-    def nearest(self, query: np.ndarray, k: int, threshold: float | None, mask: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+    def nearest(
+        self, query: np.ndarray, k: int, threshold: float | None, mask: np.ndarray | None
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Slots whose cosine reaches the k-th best (ties included) and the threshold, with the cosines; in no order."""
         self._asked += 1
         if self.codes is None and self.count >= CODED and self._asked > PATIENCE:

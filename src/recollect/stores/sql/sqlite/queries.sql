@@ -145,9 +145,9 @@ SELECT count(*) FROM outbox WHERE key >= ?1 AND key < ?2 AND (?3 IS NULL OR spac
 -- Jobs that wait for one lane.
 SELECT count(*) FROM outbox WHERE key >= ? AND key < ? AND space = ? AND view = ?;
 
--- name: clear_job
--- A record's job of one view, in every space.
-DELETE FROM outbox WHERE key = ? AND view = ?;
+-- name: jobs_of
+-- A record's jobs.
+SELECT number, space, view FROM outbox WHERE key = ?;
 
 -- name: settings
 -- An owner's settings.
