@@ -88,7 +88,8 @@ def test_openai_is_the_large_model_and_its_fingerprint_names_no_host():
     profile = open_embedder("auto", api_key=KEY).profile
     assert (profile.model, profile.dimension) == ("text-embedding-3-large", 3072)
     assert profile.fingerprint == "openai:text-embedding-3-large:3072+speaker"
-    assert open_embedder("openai", api_key=KEY, dimensions=1024).profile.fingerprint == "openai:text-embedding-3-large:1024+speaker"
+    shorter = open_embedder("openai", api_key=KEY, dimensions=1024).profile
+    assert shorter.fingerprint == "openai:text-embedding-3-large:1024+speaker"
     assert open_embedder("openai:text-embedding-3-small", api_key=KEY).profile.dimension == 1536
 
 
