@@ -291,7 +291,7 @@ def _nexus() -> Recipe:
 
 
 def _balanced() -> Recipe:
-    pool = Pool(times=5, least=50)
+    pool = Pool(times=3, least=30)
     on = (RouteSpec(kind=kind, pool=pool) for kind in ("lexical", "vector"))
     off = (RouteSpec(kind=kind, weight=0, pool=pool) for kind in ("graph", "temporal"))
     return Recipe(name="balanced", routes=(*on, *off), rrf_k=5, trust=True)

@@ -86,6 +86,7 @@ class Postings:
         self.total = 0
         self._scores = np.zeros(0)
         self._norm: np.ndarray | None = None
+        self._least_norm = 0.0
 
     def load(self, slots: Sequence[int], blobs: Sequence[bytes], lengths: Sequence[int]) -> None:
         """Append many records at once; their slots are new."""
@@ -144,15 +145,15 @@ class Postings:
         if sum([len(slots) for slots, _, _ in found]) <= FLAT:
             return self._flat(found, k, mask)
         found.sort(key=lambda entry: -entry[2])
-        bounds = [idf * (K1 + 1) for _, _, idf in found]
         norm, scores = self.norm(), self._scores
+        bounds = [self._bound(tfs, idf) for _, tfs, idf in found]
         seen: list[np.ndarray] = []
         candidates: np.ndarray | None = None
         try:
             for number, (slots, tfs, idf) in enumerate(found):
                 rest = math.fsum(bounds[number:])
-                if candidates is None and number and sum(map(len, seen)) >= k:
-                    candidates = self._settled(seen, k, rest, len(slots))
+                if candidates is None and math.fsum(bounds[:number]) > rest and sum(map(len, seen)) >= k:
+                    candidates = self._settled(seen, k, rest)
                 if candidates is not None:
                     candidates = self._look_up(candidates, slots, tfs, idf, k, rest)
                     continue
@@ -198,6 +199,7 @@ class Postings:
         if self._norm is None:
             mean = self.total / self.records if self.records else 1.0
             self._norm = K1 * (1 - B + B * self.lengths / (mean or 1.0))
+            self._least_norm = float(self._norm.min())
         return self._norm
 
     def nbytes(self) -> int:
@@ -206,11 +208,14 @@ class Postings:
     def _idf(self, holders: int) -> float:
         return math.log(1 + (self.records - holders + 0.5) / (holders + 0.5))
 
-    def _settled(self, seen: list[np.ndarray], k: int, rest: float, upcoming: int) -> np.ndarray | None:
+    def _bound(self, tfs: np.ndarray, idf: float) -> float:
+        """No record gets more than this from a term."""
+        most = float(tfs.max())
+        return idf * (most * (K1 + 1)) / (most + self._least_norm)
+
+    def _settled(self, seen: list[np.ndarray], k: int, rest: float) -> np.ndarray | None:
         """The records that can still win, sorted, if no unseen one can: else None."""
         candidates = np.concatenate(seen)
-        if upcoming < 4 * len(candidates):  # scattering is cheaper than looking up
-            return None
         reached = self._scores[candidates]
         threshold = _kth(reached, k)
         if threshold <= rest:

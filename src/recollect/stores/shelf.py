@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from operator import attrgetter
 
 import numpy as np
 
@@ -25,6 +24,7 @@ _COLUMNS = {
     "at": np.int64, "recorded": np.int64, "valid_from": np.int64, "valid_to": np.int64, "superseded": np.int64,
     "quality": np.float64, "reinforced": np.int64, "language": np.int32, "there": np.bool_,
 }  # fmt: skip
+FEW = 24
 _FACTS = ("at", "kind", "role", "session", "turn", "quality", "reinforced")
 
 
@@ -119,16 +119,21 @@ class Shelf:
             mask = test if mask is None else mask & test
         return mask
 
-    def facts(self, slots: np.ndarray) -> list[Facts]:
+    def facts(self, slots: Sequence[int]) -> list[Facts]:
+        """What scoring needs to know of some records. Few are looked up one by one: that is quicker than seven array look-ups."""
         c, names, ids = self.columns, self.names.names, self.ids
-        if len(slots) <= 24:  # one by one is quicker than seven fancy look-ups
-            columns = [[item(slot) for slot in slots.tolist()] for item in map(attrgetter("item"), map(c.get, _FACTS))]
+        if len(slots) > FEW:
+            columns = [c[name][np.asarray(slots)].tolist() for name in _FACTS]
         else:
-            columns = [c[name][slots].tolist() for name in _FACTS]
+            columns = [[item(slot) for slot in slots] for item in [c[name].item for name in _FACTS]]
         return [
             Facts(at, names[kind], names[role], names[session], None if turn < 0 else turn, quality, reinforced, ids[slot])
-            for slot, at, kind, role, session, turn, quality, reinforced in zip(slots.tolist(), *columns, strict=True)
+            for slot, at, kind, role, session, turn, quality, reinforced in zip(slots, *columns, strict=True)
         ]
+
+    def has(self, slot: int) -> bool:
+        """Is there a record in this slot?"""
+        return slot < self.size and self.columns["there"].item(slot)
 
     def nbytes(self) -> int:
         columns = sum(column.nbytes for column in self.columns.values())

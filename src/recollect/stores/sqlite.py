@@ -88,12 +88,9 @@ class SqliteStore:
         with self.file.reading():
             for number in {key >> 32 for key in keys}:
                 shelf = self.shelf_of(number)
-                if shelf is None:
-                    continue
-                mine = [key for key in keys if key >> 32 == number and (key & LOW) < shelf.size]
-                slots = np.array(mine, np.int64) & LOW
-                there = shelf.columns["there"][slots].tolist()
-                found.update(entry for entry, keep in zip(zip(mine, shelf.facts(slots), strict=True), there, strict=True) if keep)
+                if shelf is not None:
+                    mine = [key for key in keys if key >> 32 == number and shelf.has(key & LOW)]
+                    found.update(zip(mine, shelf.facts([key & LOW for key in mine]), strict=True))
         return found
 
     def records(self, keys: Sequence[int]) -> list[Record]:
@@ -228,7 +225,7 @@ class SqliteStore:
 
     def _entries(self, shelf: Shelf, mask: np.ndarray | None, order: str) -> list[tuple]:
         slots = np.arange(shelf.size) if mask is None else np.flatnonzero(mask)
-        facts = shelf.facts(slots)
+        facts = shelf.facts(slots.tolist())
         keys = (shelf.base + slots).tolist()
         if order == "turns":
             recorded = shelf.columns["recorded"][slots].tolist()

@@ -118,8 +118,8 @@ class Lane:
 
     def _nominate(self, query: np.ndarray, k: int, allowed: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
         room = self.count if allowed is None else int(np.count_nonzero(allowed))
-        least, sigmas = (64, 4.0) if self.count < STAGED else (100, 8.0)
-        wanted = min(room, max(k + k // 4, least))
+        sigmas = 4.0 if self.count < STAGED else 8.0
+        wanted = min(room, k + max(8, k // 4))
         asked = _padded(query[None, :])
         while True:
             estimates, rows = self.codes.search(asked, k=wanted, mask=allowed)
