@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from itertools import count
 from types import MappingProxyType
@@ -53,9 +53,6 @@ class Draft(TypedDict, total=False):
     vectors: Mapping[str, Any]  # view → numbers, instead of embedding it
 
 
-FIELDS = frozenset(Draft.__annotations__)
-
-
 class Ids:
     """Ids that sort by time: milliseconds, then a counter that starts at random. Unique across processes, ascending in one."""
 
@@ -82,29 +79,21 @@ def as_they_are(records: Iterable[Record], embedding: Embedding | None, store: S
 
 def record_of(text: str, scope: Scope, stamp: datetime, now: int, new_id: Ids, draft: Mapping[str, Any]) -> Record:
     """One record from a text and what is said about it; InvalidRecord names the field, what was seen and the cure."""
-    if not FIELDS.issuperset(draft):
-        unknown = sorted(set(draft) - FIELDS)
-        raise InvalidRecord(f"A memory has no field {unknown[0]!r}.", hint=f"The fields are {', '.join(sorted(FIELDS))}.")
-    kind = draft.get("kind", "semantic")
-    get = draft.get
-    _one_of("kind", kind, KINDS)
-    role = get("role", "note")
-    _one_of("role", role, ROLES)
-    valid_from, valid_to = _bounds(get("valid_from"), get("valid_to"))
-    at = get("at")
-    metadata = _metadata(get("metadata"))
-    if "supersedes" in draft:
-        metadata = MappingProxyType({**metadata, "supersedes": draft["supersedes"]})
+    said: dict[str, Any] = {"agent": scope.agent, "project": scope.project, "session": scope.session}
+    for name, value in draft.items():
+        check = _CHECKS.get(name)
+        if check is None:
+            raise InvalidRecord(f"A memory has no field {name!r:.60}.", hint=f"The fields are {', '.join(sorted(FIELDS))}.")
+        said[name] = check(name, value)
+    said.pop("vectors", None)
+    if "valid_from" in said and "valid_to" in said:
+        _in_order(said["valid_from"], said["valid_to"])
+    if supersedes := said.pop("supersedes", None):
+        said["metadata"] = MappingProxyType({**said.get("metadata", {}), "supersedes": supersedes})
+    at = said.pop("at", None)
     return Record(
-        id=_name("id", get("id")) or new_id(now), owner=scope.tenant if kind == "identity" else scope.owner,
-        text=clean_text(text), kind=kind, role=role, agent=_name("agent", get("agent", scope.agent)),
-        project=_name("project", get("project", scope.project)),
-        session=_name("session", get("session", scope.session)), turn=_whole("turn", get("turn")),
-        speaker=_name("speaker", get("speaker")), at=stamp if at is None else None if at == "ageless" else moment(micros(at)),
-        recorded_at=stamp, valid_from=valid_from, valid_to=valid_to, tags=_tags(get("tags")),
-        quality=_share("quality", get("quality", 0.5)), confidence=_share("confidence", get("confidence", 1.0)),
-        reinforced=_whole("reinforced", get("reinforced", 0)) or 0, source=_name("source", get("source")),
-        views=_views(get("views")), metadata=metadata,
+        **said | {"id": said.get("id") or new_id(now), "at": stamp if at is None else None if at == "ageless" else at},
+        text=clean_text(text), owner=scope.tenant if said.get("kind") == "identity" else scope.owner, recorded_at=stamp,
     )  # fmt: skip
 
 
@@ -206,16 +195,16 @@ def _share(name: str, value: object) -> float:
     return float(value)
 
 
-def _bounds(start: Any, end: Any) -> tuple[datetime | None, datetime | None]:
-    if start is None and end is None:
-        return None, None
-    first, last = micros(start, "valid_from"), micros(end, "valid_to")
-    if first is not None and last is not None and last <= first:
+def _when(name: str, value: Any) -> datetime | str | None:
+    return value if name == "at" and value == "ageless" else moment(micros(value, name))
+
+
+def _in_order(start: datetime | None, end: datetime | None) -> None:
+    if start is not None and end is not None and end <= start:
         raise InvalidRecord(f"valid_to={end!s:.40} is not after valid_from={start!s:.40}.", hint="Swap them, or leave one out.")
-    return moment(first), moment(last)
 
 
-def _tags(tags: Any) -> tuple[str, ...]:
+def _tags(name: str, tags: Any) -> tuple[str, ...]:
     if not tags:
         return ()
     if isinstance(tags, str) or not isinstance(tags, Iterable):
@@ -226,7 +215,7 @@ def _tags(tags: Any) -> tuple[str, ...]:
     return tags
 
 
-def _views(views: Any) -> Mapping[str, str]:
+def _views(name: str, views: Any) -> Mapping[str, str]:
     if not views:
         return EMPTY
     if not isinstance(views, Mapping):
@@ -236,7 +225,7 @@ def _views(views: Any) -> Mapping[str, str]:
     return MappingProxyType({view: clean_text(text) for view, text in sorted(views.items()) if text})
 
 
-def _metadata(metadata: Any) -> Mapping[str, Any]:
+def _metadata(name: str, metadata: Any) -> Mapping[str, Any]:
     if not metadata:
         return EMPTY
     try:
@@ -246,3 +235,23 @@ def _metadata(metadata: Any) -> Mapping[str, Any]:
     if not isinstance(metadata, Mapping) or len(packed) > MOST_METADATA:
         raise InvalidRecord("metadata is not a table, or too large.", hint=f"A table of at most {MOST_METADATA:,} characters.")
     return MappingProxyType(json.loads(packed))
+
+
+def _among(allowed: Sequence[str]) -> Callable[[str, Any], str]:
+    known = frozenset(allowed)
+
+    def check(name: str, value: Any) -> str:
+        if not isinstance(value, str) or value not in known:
+            _one_of(name, value, allowed)
+        return value
+
+    return check
+
+
+_CHECKS: Mapping[str, Callable[[str, Any], Any]] = {
+    **dict.fromkeys(("id", "session", "project", "agent", "speaker", "source", "supersedes"), _name),
+    **dict.fromkeys(("at", "valid_from", "valid_to"), _when), **dict.fromkeys(("quality", "confidence"), _share),
+    "kind": _among(KINDS), "role": _among(ROLES), "turn": _whole, "reinforced": lambda name, value: _whole(name, value) or 0,
+    "tags": _tags, "views": _views, "metadata": _metadata, "vectors": lambda name, value: value,
+}  # fmt: skip
+FIELDS = frozenset(_CHECKS)

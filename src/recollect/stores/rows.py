@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import fields
+from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
 
 from ..errors import InvalidRecord
@@ -11,6 +12,7 @@ from ..normalize import fold
 from ..records import EMPTY, Record, micros, moment
 from ..tokens import language_of, pack, terms
 
+_EPOCH, _MICROSECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(microseconds=1)
 _new = object.__new__
 _PUT = [Record.__dict__[field.name].__set__ for field in fields(Record)]
 TEXTUAL = frozenset({"text", "speaker", "tags", "views"})  # fields whose change changes words or vectors
@@ -35,8 +37,8 @@ def values_of(record: Record, index: tuple[int, str, bytes]) -> tuple:
     """The columns after key, owner and id, in the order of the schema."""
     length, language, blob = index
     return (
-        record.kind, record.role, record.agent, record.project, record.session, record.turn, micros(record.at),
-        micros(record.recorded_at), micros(record.valid_from), micros(record.valid_to), micros(record.superseded_at),
+        record.kind, record.role, record.agent, record.project, record.session, record.turn, _stamp(record.at),
+        _stamp(record.recorded_at), _stamp(record.valid_from), _stamp(record.valid_to), _stamp(record.superseded_at),
         record.superseded_by, record.quality, record.confidence, record.reinforced, length, language, blob, record.text,
         record.speaker, record.source, _dump(record.tags), _dump(dict(record.views)), _dump(dict(record.metadata)),
     )  # fmt: skip
@@ -65,6 +67,13 @@ def record_of(row: tuple, owner: str) -> Record:
 def holds(text: str, folded: str) -> bool:
     """Does a text contain an already folded phrase?"""
     return folded in fold(text)
+
+
+def _stamp(when: datetime | None) -> int | None:
+    """`micros` for what is surely None or a datetime: five of them are in every record written."""
+    if when is None or when.tzinfo is None:
+        return micros(when)
+    return (when - _EPOCH) // _MICROSECOND
 
 
 def _dump(value: object) -> str | None:
