@@ -95,10 +95,17 @@ class Vector(Protocol):
 
 
 class Graph(Protocol):
-    """Entities and links. The routes come with conversations and facts; the port is here so that recipes can name it."""
+    """Entities and links. A store that has one offers it as `graph`; without it, graph routes are skipped and say so."""
 
     def walk(self, where: Where, text: str, limit: int, hops: int) -> Found:
         """Records one or two hops from the entities the text names."""
+
+
+class Temporal(Protocol):
+    """Records by the span of time a question names. A store that has one offers it as `temporal`."""
+
+    def within(self, where: Where, text: str, limit: int) -> Found:
+        """Records whose event time falls into the span; nothing when the text names none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

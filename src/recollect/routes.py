@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Sequence
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .embed import Embedding
 from .errors import EmbedderFailed, EmbedderTimeout, InvalidVector, StoreUnavailable
@@ -161,12 +161,24 @@ def _nearest(spec: RouteSpec, where: Where, query: Query, recipe: Recipe, vector
     return found._replace(note=f"{waiting} texts wait for their vectors") if waiting else found
 
 
-def _absent(spec: RouteSpec, where: Where, query: Query, recipe: Recipe, vectors: Vectors, store: Store) -> Found:
-    raise Skip(f"this store has no {spec.kind} route")
+def _graph(spec: RouteSpec, where: Where, query: Query, recipe: Recipe, vectors: Vectors, store: Store) -> Found:
+    return _offered(store, "graph").walk(where, query.text, _size(spec, query), spec.hops)
+
+
+def _temporal(spec: RouteSpec, where: Where, query: Query, recipe: Recipe, vectors: Vectors, store: Store) -> Found:
+    return _offered(store, "temporal").within(where, query.text, _size(spec, query))
+
+
+def _offered(store: Store, name: str) -> Any:
+    """What not every store has."""
+    port = getattr(store, name, None)
+    if port is None:
+        raise Skip(f"this store has no {name} route")
+    return port
 
 
 SEARCHES = {
-    "lexical": _words, "tokens": _tokens, "substring": _substring, "vector": _nearest, "graph": _absent, "temporal": _absent,
+    "lexical": _words, "tokens": _tokens, "substring": _substring, "vector": _nearest, "graph": _graph, "temporal": _temporal,
 }  # fmt: skip
 
 
