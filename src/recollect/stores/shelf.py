@@ -55,7 +55,7 @@ class Shelf:
         self.base = owner << 32
         self.change = 0
         self.size = 0  # slots, gone ones included
-        self.pulse: object = None
+        self.pulse = (-1, -1)
         self.names = Names()
         self.columns = {name: np.zeros(0, kind) for name, kind in _COLUMNS.items()}
         self._languages: Counter[int] = Counter()

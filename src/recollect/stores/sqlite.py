@@ -97,7 +97,7 @@ class SqliteStore:
         """In the order of the keys; a key that has gone meanwhile is left out."""
         with self.file.reading() as connection:
             for number in {key >> 32 for key in keys}:
-                self.shelf_of(number)  # catches up, and drops what has changed from the records at hand
+                self.shelf_of(number)  # drops what has changed from the records at hand
             hand = self._at_hand
             missing = [key for key in keys if key not in hand]
             if missing:
@@ -278,8 +278,14 @@ class SqliteStore:
         return {key & LOW: np.frombuffer(blob, "<f4") for key, blob in rows}
 
     def shelf_of(self, number: int) -> Shelf | None:
-        """The shelf of an owner's number."""
-        return self.shelf(self._path(number))
+        """The shelf of an owner's number, as the last search left it or as we have changed it since.
+
+        Keys come from a search, which has asked whether other processes committed; asking again for every step of one answer
+        would cost more than the steps.
+        """
+        path = self._path(number)
+        shelf = self._shelves.get(path)
+        return shelf if shelf is not None and shelf.pulse[1] == self.file.writes else self.shelf(path)
 
     def _path(self, number: int) -> str:
         path = self._paths.get(number)
