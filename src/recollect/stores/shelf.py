@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..ports import AGELESS, Facts
+from ..ports import Facts
 from ..query import Where
 from .postings import Postings
 from .vectors import Lane
@@ -41,6 +41,12 @@ class Names:
             code = self.codes[name] = len(self.names)
             self.names.append(name)
         return code
+
+    def several(self, names: Sequence[str | None]) -> list[int]:
+        """Numbers for many names at once."""
+        for name in set(names).difference(self.codes):
+            self.code(name)
+        return list(map(self.codes.__getitem__, names))
 
     def all(self, names: Sequence[str]) -> list[int]:
         """Codes of the names that occur; -1, which nothing has, when none does."""
@@ -178,19 +184,20 @@ class Shelf:
 
     def _fill(self, slots: np.ndarray, rows: Sequence[tuple]) -> None:
         (_, _, kind, role, agent, project, session, turn, at, recorded, valid_from, valid_to, superseded, quality, reinforced, _,
-         languages, _) = zip(*rows, strict=True)  # fmt: skip
-        c, code = self.columns, self.names.code
-        for name, values in (("kind", kind), ("role", role), ("agent", agent), ("project", project), ("session", session)):
-            c[name][slots] = [code(value) for value in values]
-        for name, values, default in (
-            ("turn", turn, -1), ("at", at, AGELESS), ("valid_from", valid_from, ALWAYS), ("valid_to", valid_to, NEVER),
-            ("superseded", superseded, NEVER),
+         language, _) = zip(*rows, strict=True)  # fmt: skip
+        c, names = self.columns, self.names
+        for name, values in (
+            ("kind", kind), ("role", role), ("agent", agent), ("project", project), ("session", session), ("language", language),
         ):  # fmt: skip
-            c[name][slots] = [default if value is None else value for value in values]
-        c["recorded"][slots], c["quality"][slots], c["reinforced"][slots], c["there"][slots] = recorded, quality, reinforced, True
-        c["language"][slots] = codes = [code(language) for language in languages]
-        self._languages.update(codes)
-        self._bounded |= any(bound is not None for column in (valid_from, valid_to, superseded) for bound in column)
+            c[name][slots] = names.several(values)
+        for name, values in (
+            ("turn", turn), ("at", at), ("recorded", recorded), ("valid_from", valid_from), ("valid_to", valid_to),
+            ("superseded", superseded), ("quality", quality), ("reinforced", reinforced),
+        ):  # fmt: skip
+            c[name][slots] = values
+        c["there"][slots] = True
+        self._languages.update(c["language"][slots].tolist())
+        self._bounded |= max(valid_from) > ALWAYS or min(valid_to) < NEVER or min(superseded) < NEVER
 
     def _grow(self, size: int) -> None:
         have = len(self.columns["at"])

@@ -49,9 +49,11 @@ FROM records WHERE key IN (SELECT value FROM json_each(?));
 SELECT id, key FROM records WHERE owner = ? AND id IN (SELECT value FROM json_each(?));
 
 -- name: columns
--- What an owner's shelf holds in memory, for a range of keys. Superseded at no known time counts as always.
-SELECT key, id, kind, role, agent, project, session, turn, at, recorded_at, valid_from, valid_to,
-  CASE WHEN superseded_by IS NOT NULL THEN coalesce(superseded_at, -4611686018427387904) END,
+-- What an owner's shelf holds in memory, for a range of keys. What has no value gets the one that acts like none: 2^62 for
+-- ageless and never, -2^62 for always. Superseded at no known time counts as always.
+SELECT key, id, kind, role, agent, project, session, coalesce(turn, -1), coalesce(at, 4611686018427387904), recorded_at,
+  coalesce(valid_from, -4611686018427387904), coalesce(valid_to, 4611686018427387904),
+  CASE WHEN superseded_by IS NULL THEN 4611686018427387904 ELSE coalesce(superseded_at, -4611686018427387904) END,
   quality, reinforced, length, language, terms
 FROM records WHERE key >= ? AND key < ? ORDER BY key;
 
