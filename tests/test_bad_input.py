@@ -231,6 +231,22 @@ def test_times_without_a_zone_are_utc(open_memory):
     assert memory.remember("Goa", at="ageless").at is None
 
 
+@pytest.mark.parametrize("at", ["9999-12-31T23:59:59-05:00", "0001-01-01T00:00:00+05:00"])
+def test_beyond_the_ends_of_time(memory, at):
+    with refused(InvalidRecord, "at=", "years 1 to 9999"):
+        memory.remember("x", at=at)
+    with refused(InvalidQuery, "as_of=", "years 1 to 9999"):
+        memory.recall("x", as_of=at)
+
+
+def test_metadata_too_deep_for_json(memory):
+    deep: list = []
+    for _ in range(50_000):
+        deep = [deep]
+    with refused(InvalidRecord, "metadata can't be written as JSON"):
+        memory.remember("x", metadata={"deep": deep})
+
+
 @pytest.mark.parametrize("at", ["9999-12-31T23:59:59Z", "0001-01-01", datetime.max, datetime.min.replace(tzinfo=UTC)])
 def test_the_ends_of_time(open_memory, at):
     memory = open_memory(recipe="annie")

@@ -23,6 +23,7 @@ VIEWS = ("full", "user", "assistant", "next_user", "personal_info", "preferences
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
+_FIRST, _LAST = ((end.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND for end in (datetime.min, datetime.max))
 _SEGMENT = re.compile(r"[^\s/\x00-\x1f\x7f][^/\x00-\x1f\x7f]*")
 # A space whose name ends so holds vectors of texts with the speaker's name before them. Without it, the turns nearest to a
 # question about Caroline are those that address her, not those that she said.
@@ -141,7 +142,10 @@ def micros(when: datetime | str | int | float | None, field_name: str = "at") ->
         return round(when * 1_000_000)
     if when.tzinfo is None:
         when = when.replace(tzinfo=UTC)
-    return (when - _EPOCH) // _MICROSECOND
+    count = (when - _EPOCH) // _MICROSECOND
+    if not _FIRST <= count <= _LAST:  # the last hours of year 9999 in New York are in year 10000 UTC
+        raise InvalidRecord(f"{field_name}={when!s:.40} is not in years 1 to 9999 UTC.", hint="Name an earlier or later moment.")
+    return count
 
 
 def moment(value: int | None) -> datetime | None:
