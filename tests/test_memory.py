@@ -8,8 +8,8 @@ import pytest
 from doubles import ASK, Toy, names
 
 from recollect import Memory, Scope
-from recollect.errors import InvalidQuery, StoreClosed, UnknownRecord
-from recollect.recipes import PRESETS
+from recollect.errors import InvalidQuery, InvalidRecord, InvalidSetting, StoreClosed, UnknownRecord
+from recollect.recipes import PRESETS, Pool
 from recollect.settings import Settings, load
 from recollect.testing import FixedClock
 
@@ -92,6 +92,36 @@ def test_amending_one_thing_leaves_the_rest_and_embeds_nothing(open_memory):
     assert after.kind == "place" and {n: getattr(after, n) for n in ("text", "speaker", "session", "at", "metadata")} == {
         n: getattr(before, n) for n in ("text", "speaker", "session", "at", "metadata")
     }
+
+
+def test_amending_is_checked_like_remembering(open_memory):
+    memory = open_memory(recipe="annie", owner="acme/alice")
+    memory.remember("Priya lives in Goa", id="m1", valid_to="2026-06-01")
+    memory.remember("The company is called Threadline", id="m2", kind="identity")
+    block = memory.context("Priya")
+    assert block and memory.amend("m1", text=f"{block}\nPriya lives in Pune").text == "Priya lives in Pune"
+    for name, fields, said in (
+        ("m1", {"supersedes": "m2"}, "supersedes can't be"), ("m1", {"vectors": {"full": ASK}}, "vectors can't be"),
+        ("m1", {"valid_from": "2026-07-01"}, "is not after"), ("m1", {"kind": "identity"}, "Identity records are acme's"),
+        ("m2", {"kind": "fact"}, "Identity records are acme's"),
+    ):  # fmt: skip
+        before = memory.get(name)
+        with pytest.raises(InvalidRecord, match=said):
+            memory.amend(name, **fields)
+        assert memory.get(name) == before
+
+
+def test_amended_metadata_leaves_the_history_whole(open_memory):
+    memory = open_memory()
+    memory.remember_many([{"text": "one", "id": "v1"}, {"text": "two", "id": "v2", "supersedes": "v1"}])
+    assert dict(memory.amend("v2", metadata={"a": 1}).metadata) == {"supersedes": "v1", "a": 1}
+    assert names(memory.history("v2")) == ["v1", "v2"]
+
+
+def test_a_list_goes_on_after_a_record(open_memory):
+    memory = open_memory()
+    first, second = memory.remember_many([{"text": "one", "at": "2026-02-01"}, {"text": "two", "at": "2026-01-01"}])
+    assert memory.list(after=first) == [second] == memory.list(after=first.id)
 
 
 def test_superseding_hides_the_old_and_keeps_the_history(open_memory):
@@ -280,6 +310,25 @@ def test_settings_are_the_owner_s_and_go_back(open_memory):
     memory.update_settings(recipe="annie", weights=None)
     assert memory.recipe.name == "annie" and memory.recipe.rrf_k == 10
     assert memory.update_settings(recipe=None, rrf_k=None)["set"] == {} and memory.recipe == PRESETS["nexus"]
+
+
+def test_settings_are_kept_as_a_recipe_writes_them(open_memory):
+    memory = open_memory()
+    held = memory.update_settings(pool=Pool(least=5), half_life=45, kinds=("fact",), mmr=0.5, redundancy={"words": 1})["set"]
+    assert held == {"pool": 5, "half_life": "45d", "kinds": ["fact"], "mmr": 0.5, "redundancy": {"words": 1}}
+    assert memory.recipe.pool == Pool(least=5) and memory.recipe.half_life == 45
+    assert memory.update_settings(mmr="none")["set"]["mmr"] == "none" and memory.recipe.mmr is None
+
+
+def test_settings_made_for_another_recipe_say_so(tmp_path):
+    given = {"owner": "alice", "embedder": "none", "settings": Settings()}
+    with Memory.open(str(tmp_path / "m.db"), **given) as memory:
+        memory.update_settings(weights={"lexical": 2})
+    with Memory.open(str(tmp_path / "m.db"), recipe="opencouch", **given) as memory:
+        with pytest.raises(InvalidSetting, match=r"live settings don't fit opencouch.*no route lexical.*Go back with"):
+            memory.recall("Goa")
+        memory.update_settings(weights=None)
+        assert names(memory.recall("Goa")) == []
 
 
 def test_status_counts(open_memory):

@@ -77,7 +77,9 @@ def as_they_are(records: Iterable[Record], embedding: Embedding | None, store: S
     return _adds([(record, None) for record in records], embedding, store)
 
 
-def record_of(text: str, scope: Scope, stamp: datetime, now: int, new_id: Ids, draft: Mapping[str, Any]) -> Record:
+def record_of(
+    text: str, scope: Scope, stamp: datetime, now: int, new_id: Callable[[int], str], draft: Mapping[str, Any]
+) -> Record:
     """One record from a text and what is said about it; InvalidRecord names the field, what was seen and the cure."""
     said: dict[str, Any] = {"agent": scope.agent, "project": scope.project, "session": scope.session}
     for name, value in draft.items():
@@ -95,6 +97,23 @@ def record_of(text: str, scope: Scope, stamp: datetime, now: int, new_id: Ids, d
         **said | {"id": said.get("id") or new_id(now), "at": stamp if at is None else None if at == "ageless" else at},
         text=clean_text(text), owner=scope.tenant if said.get("kind") == "identity" else scope.owner, recorded_at=stamp,
     )  # fmt: skip
+
+
+def amended(old: Record, fields: Mapping[str, Any], scope: Scope, now: int) -> dict[str, Any]:
+    """The values a change of fields comes to, checked like those of a new record."""
+    if given := fields.keys() & {"supersedes", "vectors"}:
+        raise InvalidRecord(f"{min(given)} can't be amended.", hint=f"Remember the new version with {min(given)}=….")
+    draft = {name: getattr(old, name) for name in ("kind", "valid_from", "valid_to")} | fields
+    new = record_of(draft.pop("text", old.text), scope, moment(now), now, lambda _: old.id, draft)
+    if new.owner != old.owner:
+        raise InvalidRecord(
+            f"Identity records are {scope.tenant}'s, others are not: {old.kind} can't become {new.kind}.",
+            hint="Remember it anew as what it is, and forget this one.",
+        )
+    changed = {name: getattr(new, name) for name in fields}
+    if "metadata" in changed and "supersedes" in old.metadata:  # what history follows
+        changed["metadata"] = MappingProxyType({"supersedes": old.metadata["supersedes"], **changed["metadata"]})
+    return changed
 
 
 def pending(record: Record, embedding: Embedding | None) -> list[tuple[str, str]]:
@@ -230,7 +249,7 @@ def _metadata(name: str, metadata: Any) -> Mapping[str, Any]:
         return EMPTY
     try:
         packed = json.dumps(dict(metadata) if isinstance(metadata, Mapping) else metadata, allow_nan=False)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, RecursionError) as error:
         raise InvalidRecord(f"metadata can't be written as JSON: {error}.", hint="Use text, numbers, lists and tables.") from None
     if not isinstance(metadata, Mapping) or len(packed) > MOST_METADATA:
         raise InvalidRecord("metadata is not a table, or too large.", hint=f"A table of at most {MOST_METADATA:,} characters.")

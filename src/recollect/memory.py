@@ -23,7 +23,7 @@ from .asking import limit_of, name_of, question_of, vectors_of, where_fields
 from .embed import GRACE, Embedding, Worker
 from .errors import InvalidRecord, UnknownRecord
 from .explain import Explanation, explain_answer, why_not
-from .ingest import Draft, Ids, additions, pending
+from .ingest import Draft, Ids, additions, amended, pending
 from .ports import Amend, Embedder, Forget
 from .query import Query, Where
 from .rankings import Answer
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from .ports import Store
 
 Clock = Callable[[], datetime]
-Moment = datetime | str | float
 BATCH = 2_000
 CLOSING_SECONDS = 2.0
 
@@ -99,9 +98,7 @@ class Memory:
         batch: list[tuple[str, Mapping[str, Any]]] = []
         for item in _memories(items):
             about = {"text": item} if isinstance(item, str) else dict(item)
-            batch.append(
-                (strip_blocks(about.pop("text", "")) if isinstance(about.get("text"), str) else about.pop("text", ""), about)
-            )
+            batch.append((_fresh(about.pop("text", "")), about))
             if len(batch) == BATCH:
                 records += self._store_batch(batch)
                 batch = []
@@ -110,10 +107,9 @@ class Memory:
     def amend(self, id: str | Record, **fields: Any) -> Record:
         """Change fields of a record; a changed text is searched anew and embedded again."""
         old = self.get(id)
-        about = {name: getattr(old, name) for name in ("kind", "role", "turn", "speaker", "tags", "quality", "views", "metadata")}
-        draft = {**about, **{name: value for name, value in fields.items() if name != "text"}}
-        (add,) = additions([(fields.get("text", old.text), draft)], self.scope, self._now(), self._ids, None, self._store)
-        changed = {name: getattr(add.record, name) for name in fields}
+        if "text" in fields:
+            fields["text"] = _fresh(fields["text"])
+        changed = amended(old, fields, self.scope, self._now())
         waiting = self._waiting(dataclasses.replace(old, **changed), changed)
         self._store.write(old.owner, [Amend(id=old.id, fields=changed, pending=waiting)])
         self._kick(waiting)
@@ -147,7 +143,7 @@ class Memory:
         """
         recipe = self.recipe if recipe is None else as_recipe(recipe)
         answer = recall(self._query(query, recipe, **asked), recipe, self._embedding, self._store)
-        if self._worker is not None and any("wait" in note for note in answer.diagnostics.notes):
+        if self._worker is not None and any("wait" in ranking.reason for ranking in answer.diagnostics.routes):
             self._worker.kick()
         return answer
 
@@ -180,10 +176,10 @@ class Memory:
             )
         return records[0]
 
-    def list(self, *, limit: int = 100, order: str = "newest", after: str | None = None, **asked: Any) -> list[Record]:
-        """Records in an order: newest, oldest or turns. `after`: the id to go on after; `timeless`: also what no longer holds."""
-        where = self._where(**asked)
-        start = None if after is None else self._store.resolve(where, [after]).get(after, -1)
+    def list(self, *, limit: int = 100, order: str = "newest", after: str | Record | None = None, **asked: Any) -> list[Record]:
+        """Records in an order: newest, oldest or turns. `after`: one to go on after; `timeless`: also what no longer holds."""
+        where, name = self._where(**asked), after.id if isinstance(after, Record) else after
+        start = None if name is None else self._store.resolve(where, [name]).get(name, -1)
         return self._store.records(self._store.select(where, order=order, limit=limit_of(limit, 100_000), after=start))
 
     def history(self, id: str | Record) -> list[Record]:
@@ -361,8 +357,8 @@ class Memory:
 
     def _of_project(self, session: str) -> dict[str, Any]:
         """All sessions of the project when the session belongs to one, else the session alone."""
-        keys = self._store.select(self._where(sessions=(session,), timeless=True), order="newest", limit=1000)
-        projects = {record.project for record in self._store.records(keys[:1])} - {None}
+        keys = self._store.select(self._where(sessions=(session,), timeless=True), order="newest", limit=1)
+        projects = {record.project for record in self._store.records(keys)} - {None}
         return {"projects": tuple(projects)} if projects else {"sessions": (session,)}
 
 
@@ -374,6 +370,11 @@ def _memories(items: Any) -> Iterator[Mapping[str, Any] | str]:
                 f"{item!r:.60} is not a memory.", hint='Pass texts, or tables such as {"text": "…", "kind": "fact"}.'
             )
         yield item
+
+
+def _fresh(text: Any) -> Any:
+    """A text without the blocks we wrote into it; what is no text is refused later, by its name."""
+    return strip_blocks(text) if isinstance(text, str) else text
 
 
 def _now() -> datetime:

@@ -21,6 +21,7 @@ from typing import Any
 
 from .errors import InvalidRecipe, InvalidSetting
 from .recipe_fields import nearest
+from .recipe_text import plain
 from .recipes import DEFAULTS, Recipe, as_recipe
 
 PREFIX = "RECOLLECT_"
@@ -83,10 +84,13 @@ def models_folder(settings: Settings, environ: Mapping[str, str] | None = None) 
 
 def live_recipe(base: Recipe, live: Mapping[str, Any]) -> Recipe:
     """The recipe in force: the configured one, changed by the owner's live settings."""
-    recipe = as_recipe(live["recipe"]) if "recipe" in live else base
-    own = {name: value for name, value in live.items() if name not in ("recipe", "weights")}
-    recipe = recipe.replace(**own) if own else recipe
-    return recipe.with_weights(live["weights"]) if live.get("weights") else recipe
+    try:
+        return _changed(base, live)
+    except InvalidRecipe as error:  # they were made for another recipe than the one configured now
+        raise InvalidSetting(
+            f"The owner's live settings don't fit {base.name}: {error.message}",
+            hint="Go back with update_settings(…=None), or recollect settings KEY=; or name the recipe they were made for.",
+        ) from error
 
 
 def checked_live(base: Recipe, held: Mapping[str, Any], change: Mapping[str, Any]) -> dict[str, Any]:
@@ -100,10 +104,18 @@ def checked_live(base: Recipe, held: Mapping[str, Any], change: Mapping[str, Any
         ready["recipe"] = str(as_recipe(ready["recipe"]))
     after = {name: value for name, value in {**held, **ready}.items() if value is not None}
     try:
-        live_recipe(base, after)
+        recipe = _changed(base, after)
     except InvalidRecipe as error:
         raise InvalidSetting(error.message, hint=error.hint) from error
-    return ready
+    own = [field for field in fields(Recipe) if ready.get(field.name) is not None]
+    return ready | {field.name: plain(field.metadata, getattr(recipe, field.name)) for field in own}
+
+
+def _changed(base: Recipe, live: Mapping[str, Any]) -> Recipe:
+    recipe = as_recipe(live["recipe"]) if "recipe" in live else base
+    own = {name: value for name, value in live.items() if name not in ("recipe", "weights")}
+    recipe = recipe.replace(**own) if own else recipe
+    return recipe.with_weights(live["weights"]) if live.get("weights") else recipe
 
 
 _ELSEWHERE = {"openai_api_key": "OPENAI_API_KEY", "openai_base_url": "OPENAI_BASE_URL", "ollama_base_url": "OLLAMA_HOST"}
