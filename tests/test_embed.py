@@ -141,6 +141,24 @@ def test_a_deadline_is_kept_and_a_late_answer_is_remembered(toy):
     assert embedding.ask("Goa")() is not None and toy.asked == ["Goa"]
 
 
+def test_the_deadline_runs_from_the_asking(toy):
+    embedding = Embedding(toy, deadline=0.2, wall=lambda: 0.0)
+    toy.trouble = asleep(2.0)
+    answer = embedding.ask("Goa")
+    time.sleep(0.2)  # the text routes, say
+    began = time.monotonic()
+    with pytest.raises(EmbedderTimeout):
+        answer()
+    assert time.monotonic() - began < 0.15
+
+
+def test_a_question_is_embedded_once_for_all_views(store):
+    toy = Toy(TEXTS, inline=True)
+    with closing(memory_on(store, embedder=toy, recipe="memsense")) as memory:
+        memory.remember("beach", id="m1", views={"user": "beach", "events": "beach"})
+        assert len(memory.recall("Goa")[0].routes) == 3 and toy.asked == ["Goa"]
+
+
 def test_texts_are_cut_to_what_the_model_takes(store):
     toy = Toy(max_chars=10)
     with closing(memory_on(store, embedder=toy, recipe="opencouch")) as memory:
@@ -235,6 +253,28 @@ def test_one_bad_text_does_not_hold_up_the_others(store):
                 now[0] += 4000
         assert memory.flush(10) == 1 and "not this text" in memory.status()["embedder_error"]
         assert names(memory.recall("bad")) != []
+
+
+def test_refused_texts_do_not_leave_questions_without_vectors(toy):
+    embedding = Embedding(toy, deadline=5, wall=lambda: 0.0)
+    toy.trouble = down(EmbedderRefused("too long"))
+    for _ in range(FAILURES + 1):
+        with pytest.raises(EmbedderRefused):
+            embedding.documents(["Goa"])
+    toy.trouble = None
+    assert embedding.ask("Goa")() is not None
+
+
+def test_a_question_takes_up_what_a_process_left_behind_even_before_the_first_vector(store):
+    toy, now = Toy(TEXTS), [1000.0]
+    toy.trouble = down()
+    first = memory_on(store, embedder=toy, recipe="opencouch", wall=lambda: now[0])
+    first.remember("beach", id="m1")
+    assert first.flush(5) == 1
+    toy.trouble, now[0] = None, 9000.0
+    with closing(memory_on(store, embedder=toy, recipe="opencouch", wall=lambda: now[0])) as memory:
+        assert "1 texts wait" in reasons(memory.recall("Goa"))["vector(semantic)"]
+        assert memory._worker.wait(10) and names(memory.recall("Goa")) == ["m1"]
 
 
 def test_waits_grow_and_a_text_is_never_dropped(store):

@@ -32,7 +32,7 @@ DOORS = {"cli", "testing", "conformance"}  # these may look into stores and embe
 
 ENVIRONMENT = {"settings"}
 WALL_CLOCK = {"memory"}
-STOP_WATCH = {"recall", "routes", "embedders.remote", "stores.sqlite_file", "cli.terminal", "cli.tour"}
+STOP_WATCH = {"embed", "recall", "routes", "embedders.remote", "stores.sqlite_file", "cli.terminal", "cli.tour"}
 FORBIDDEN = re.compile(r"(manager|helper|util|utils|common|base|factory|misc)s?")
 
 

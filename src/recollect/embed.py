@@ -11,9 +11,11 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from time import monotonic
 from typing import TYPE_CHECKING
 
-from .errors import EmbedderFailed, EmbedderResting, EmbedderTimeout
+from .errors import EmbedderFailed, EmbedderRefused, EmbedderResting, EmbedderTimeout
 from .ports import Embedder, Job, Profile, Store
 from .tokens import scripts
 
@@ -64,7 +66,7 @@ class Embedding:
                 self._asked.move_to_end(text)
                 return lambda: known
         if self.profile.inline:
-            return lambda: self._question(text)
+            return cache(lambda: self._question(text))  # every view asks for it
         self._awake()
         return _started(lambda: self._question(text), self.deadline, self._failed)
 
@@ -101,6 +103,8 @@ class Embedding:
             raise EmbedderResting(f"{self.profile.name} failed {self._failures} times in a row and rests for a while.")
 
     def _failed(self, error: Exception) -> None:
+        if isinstance(error, EmbedderRefused):  # the text's fault: questions need not go without vectors for it
+            return
         self._failures += 1
         self._rests_until = self.wall() + REST
 
@@ -190,7 +194,7 @@ class Worker:
 def _started(work: Callable[[], np.ndarray], deadline: float, failed: Callable[[Exception], None]) -> Callable[[], np.ndarray]:
     """Run on a daemon thread; the returned call waits for the rest of the deadline and no longer."""
     outcome: list[np.ndarray | Exception] = []
-    done = threading.Event()
+    done, until = threading.Event(), monotonic() + deadline
 
     def run() -> None:
         try:
@@ -202,7 +206,7 @@ def _started(work: Callable[[], np.ndarray], deadline: float, failed: Callable[[
     threading.Thread(target=run, name="recollect-question", daemon=True).start()
 
     def result() -> np.ndarray:
-        if not done.wait(deadline):
+        if not done.wait(max(0.0, until - monotonic())):
             late = EmbedderTimeout(f"The embedder did not answer within {deadline:g} s.")
             failed(late)
             raise late
