@@ -340,7 +340,8 @@ def test_a_failure_is_one_line_on_standard_error(run, monkeypatch):
     monkeypatch.delenv("RECOLLECT_OWNER")
     failures = (
         ("remember", "x"), ("recall", "x", "--owner", "a//b"), ("recall", "x", "--owner", "a", "--recipe", "ann\x1bie"),
-        ("recall", "x", "--owner", "a", "--limit", "-1"), ("remember", " ", "--owner", "a"),
+        ("recall", "x", "--owner", "a", "--limit", "-1"), ("recall", "x", "--owner", "a", "--limit", "0"),
+        ("remember", " ", "--owner", "a"),
         ("list", "--owner", "a", "--as-of", "soon"), ("remember", "x", "--owner", "a", "--db", "no/such/folder/memory.db"),
         ("remember", "x", "--owner", "a", "--quality", "7"),
         ("recall", "x", "--owner", "a", "--db", "postgresql://nowhere/x"), ("context", "x", "--owner", "a", "--max-chars", "0"),

@@ -70,6 +70,7 @@ def test_superseded(open_memory):
     memory.remember("Pune", id="m2", supersedes="m1")
     assert gate(memory) == "superseded" and "m2" in memory.explain("Goa", expect="m1").reason
     assert gate(memory, as_of="2026-03-10") == "found" and gate(memory, as_of="2026-03-11") == "superseded"
+    assert gate(memory, timeless=True) == "found"
 
 
 def test_recorded_later(memory):

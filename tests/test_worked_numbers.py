@@ -393,6 +393,14 @@ def test_neighbours_are_of_the_same_session_and_source_and_never_repeat(open_mem
     assert [(hit.id, names(hit.neighbors)) for hit in wide] == [("t2", ["t0", "t1", "t4", "t5"])]
 
 
+def test_a_neighbour_that_goes_meanwhile_does_not_lend_its_place(store):
+    talk(memory_on(store))
+    kept = store.records
+    spy = Spy(store, {"records": lambda keys: [record for record in kept(keys) if record.id != "t1"]})
+    hit = memory_on(spy, recipe="memsense").recall("Goa", limit=1)[0]
+    assert (hit.id, names(hit.neighbors)) == ("t2", ["t0", "t4"])
+
+
 def test_no_neighbours_where_a_session_chunk_was_found(open_memory):
     memory = open_memory(recipe="memsense")
     talk(memory)

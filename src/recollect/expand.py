@@ -13,6 +13,8 @@ from .rankings import Candidate
 from .recipes import Recipe
 from .records import Record
 
+_GONE = object()
+
 
 def expand(
     hits: Sequence[Candidate], records: dict[int, Record], query: Query, recipe: Recipe, store: Store
@@ -59,9 +61,10 @@ def _same_source(keys: list[int], record: Record, reach: int, store: Store) -> l
     step = max(8, 2 * reach)
     for start in range(0, len(keys), step):
         part = keys[start : start + step]
-        ids = {other.id: other.source for other in store.records(part)}
-        for key, source in zip(part, ids.values(), strict=False):
-            if source == record.source and len(kept) < reach:
+        # By id, since what went meanwhile is left out of either.
+        sources, facts = {other.id: other.source for other in store.records(part)}, store.facts(part)
+        for key in part:
+            if len(kept) < reach and key in facts and sources.get(facts[key].id, _GONE) == record.source:
                 kept.append(key)
         if len(kept) >= reach:
             break

@@ -155,16 +155,8 @@ def _gate(
 
 def _hidden(record: Record, facts: Facts, where: Where) -> tuple[str, str] | None:
     """What of the scope, the time and the filters hides it."""
-    asked = where.now if where.as_of is None else where.as_of
-    if record.superseded_by and (where.as_of is None or (micros(record.superseded_at) or 0) <= where.as_of):
-        when = f"{record.superseded_by} replaced it on {record.superseded_at:%Y-%m-%d}." if record.superseded_at else ""
-        return "superseded", when
-    if record.valid_to is not None and micros(record.valid_to) <= asked:
-        return "expired", f"It held until {record.valid_to:%Y-%m-%d %H:%M}."
-    if record.valid_from is not None and micros(record.valid_from) > asked:
-        return "not yet valid", f"It holds from {record.valid_from:%Y-%m-%d %H:%M}."
-    if where.as_of is not None and micros(record.recorded_at) > where.as_of:
-        return "recorded later", f"It was recorded on {record.recorded_at:%Y-%m-%d %H:%M}, after the moment asked about."
+    if not where.timeless and (hidden := _not_in_force(record, where)):
+        return hidden
     if record.id in where.exclude:
         return "excluded", "Its id is among those excluded from this question."
     for name, allowed, own in (
@@ -175,6 +167,21 @@ def _hidden(record: Record, facts: Facts, where: Where) -> tuple[str, str] | Non
             return "filtered", f"Its {name} is {own}; asked for: {', '.join(map(str, allowed))}."
     if where.since is not None and facts.at < where.since:
         return "too old", f"It happened before {moment(where.since):%Y-%m-%d %H:%M}."
+    return None
+
+
+def _not_in_force(record: Record, where: Where) -> tuple[str, str] | None:
+    """What of the time hides it: it does not hold, or was not known, at the moment asked about."""
+    asked = where.now if where.as_of is None else where.as_of
+    if record.superseded_by and (where.as_of is None or (micros(record.superseded_at) or 0) <= where.as_of):
+        when = f"{record.superseded_by} replaced it on {record.superseded_at:%Y-%m-%d}." if record.superseded_at else ""
+        return "superseded", when
+    if record.valid_to is not None and micros(record.valid_to) <= asked:
+        return "expired", f"It held until {record.valid_to:%Y-%m-%d %H:%M}."
+    if record.valid_from is not None and micros(record.valid_from) > asked:
+        return "not yet valid", f"It holds from {record.valid_from:%Y-%m-%d %H:%M}."
+    if where.as_of is not None and micros(record.recorded_at) > where.as_of:
+        return "recorded later", f"It was recorded on {record.recorded_at:%Y-%m-%d %H:%M}, after the moment asked about."
     return None
 
 

@@ -152,7 +152,7 @@ def _said(record: Record) -> str:
 
 
 def _given(arguments: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in arguments.items() if value not in (None, False)}
+    return {name: value for name, value in arguments.items() if value is not None and value is not False}  # 0 is a value
 
 
 def _standard_input() -> str:
