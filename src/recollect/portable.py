@@ -20,7 +20,6 @@ from .records import Record, Scope, micros, moment
 from .wire import record_json
 
 OWN = frozenset(field.name for field in dataclasses.fields(Record))
-STAMPED = ("recorded_at", "superseded_by", "superseded_at")  # what only a record says, and no draft
 
 
 def line_of(record: Record, *, ascii_only: bool = False) -> str:

@@ -16,7 +16,7 @@ import unicodedata
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from hashlib import blake2b
 from operator import add
 from sys import byteorder
@@ -210,7 +210,7 @@ def _parts(word: str, stem: Callable[[str], str], asked: bool) -> Sequence[str]:
     return (pairs or units) if asked else units + pairs
 
 
-@cache
+@lru_cache(maxsize=256)
 def _stops(languages: tuple[str, ...]) -> frozenset[str]:
     return frozenset().union(*map(stop_words, languages))
 
