@@ -55,7 +55,8 @@ def _candidates(sums: dict[int, float], voices: Sequence[tuple[int, Ranking, Seq
 def _votes(ranking: Ranking, k: float) -> Sequence[float]:
     if ranking.route.kind == "substring":
         return [ranking.weight * ranking.route.boost] * len(ranking.keys)
-    return _table(ranking.weight, k, -(-len(ranking.keys) // 64) * 64)
+    ranks = -(-len(ranking.keys) // 64) * 64
+    return (_table if ranks <= 1024 else _table.__wrapped__)(ranking.weight, k, ranks)
 
 
 @lru_cache(maxsize=256)

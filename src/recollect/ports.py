@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from .records import EMPTY
+
 if TYPE_CHECKING:
     import numpy as np
 
@@ -141,7 +143,7 @@ class Receipt(NamedTuple):
 
     added: int = 0
     amended: int = 0
-    removed: Mapping[str, int] = {}
+    removed: Mapping[str, int] = EMPTY
     unchanged: int = 0  # an Add whose id was there already with the same content
 
 

@@ -9,6 +9,7 @@ the same computation told again, not a second one.
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from time import perf_counter
@@ -98,7 +99,7 @@ def go(query: Query, recipe: Recipe, embedding: Embedding | None, store: Store, 
     size = max(recipe.pool.size(query.limit), query.limit)
     rescored = bool(recipe.alpha or recipe.decay or recipe.sessions != "off")
     # When nothing after fusion can change the order, what lies beyond the limit need not be looked at.
-    plain = not (rescored or whole or recipe.mmr is not None or recipe.kind_limits)
+    plain = not (rescored or whole or recipe.mmr is not None or recipe.kind_limits or query.first_turn)
     pool = ordered(_known(fuse(rankings, recipe, query.limit if plain else size), store), "fused")[:size]
     scored = score(list(pool), query, recipe, store)
     if rescored:
@@ -130,14 +131,13 @@ def _limited(found: list[Candidate], recipe: Recipe) -> list[Candidate]:
     if not recipe.kind_limits:
         return found
     room = dict(recipe.kind_limits)
+    taken: Counter[str] = Counter()
     kept = []
     for candidate in found:
-        left = room.get(candidate.facts.kind)
-        if left is None or left > 0:
+        kind = candidate.facts.kind
+        taken[kind] += 1
+        if taken[kind] <= room.get(kind, len(found)):
             kept.append(candidate)
-            room[candidate.facts.kind] = (left or 1) - 1
-            if left is None:
-                del room[candidate.facts.kind]
     return kept
 
 
@@ -145,14 +145,17 @@ def _caught_up(found: list[Candidate], query: Query, recipe: Recipe, store: Stor
     """In the first turn of a session the latest session summary comes first, whatever its age, and never twice."""
     if not (query.first_turn and recipe.catch_up):
         return found
-    summaries = dataclasses.replace(query.where, roles=("summary",), kinds=(), sessions=(), projects=(), since=None)
+    summaries = dataclasses.replace(query.where, roles=("summary",), kinds=(), sessions=(), since=None)
     keys = store.select(summaries, order="newest", limit=1)
     if not keys:
         return found
     latest = next((candidate for candidate in found if candidate.key == keys[0]), None)
     if latest is None:
         latest = Candidate(keys[0])
-        latest.facts = store.facts(keys)[keys[0]]
+        facts = store.facts(keys)
+        if not facts:
+            return found
+        latest.facts = facts[keys[0]]
     return [latest, *(candidate for candidate in found if candidate is not latest)]
 
 

@@ -91,7 +91,7 @@ def _chunks(found: list[Candidate], where: Where, store: Store) -> dict[str, lis
         return {}
     narrowed = Where(
         owner=where.owner, agent=where.agent, projects=where.projects, sessions=tuple(sorted(sessions)), kinds=where.kinds,
-        roles=("session",), now=where.now, as_of=where.as_of, exclude=where.exclude,
+        roles=("session",), since=where.since, now=where.now, as_of=where.as_of, exclude=where.exclude,
     )  # fmt: skip
     keys = store.select(narrowed, order="turns", limit=10_000)
     chunks: dict[str, list[tuple[int, Facts]]] = {}

@@ -17,6 +17,8 @@ def open_store(url: str, *, busy_seconds: float | None = None) -> Store:
         raise StoreUnavailable(
             f"No store speaks {scheme}://.", hint="Use a file name, sqlite:///memory.db or memory: (see docs/stores.md)."
         )
+    if scheme == "sqlite" and not rest.startswith("///"):
+        raise StoreUnavailable(f"{url!r:.200} names no file.", hint="Write sqlite:///memory.db, or sqlite:////var/lib/memory.db.")
     from .sqlite import SqliteStore
 
     path = rest.removeprefix("///") if scheme == "sqlite" and rest.startswith("///") else url

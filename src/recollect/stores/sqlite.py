@@ -8,7 +8,6 @@ owner's shelf: there is no query that could reach another owner's records.
 from __future__ import annotations
 
 import json
-from array import array
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -29,7 +28,7 @@ from .sqlite_write import Writing
 from .vectors import Lane, keys_json
 
 SHELVES_BYTES = 4 << 30
-AT_HAND = 4096  # records
+AT_HAND = 4096  # records kept at hand, none of them longer than this
 LOADED_AT_ONCE = 4096  # vectors: a lane is read in pieces, so that it is never in memory twice
 LOW = 0xFFFFFFFF
 
@@ -100,12 +99,14 @@ class SqliteStore:
                 self.shelf_of(number)  # drops what has changed from the records at hand
             hand = self._at_hand
             missing = [key for key in keys if key not in hand]
-            if missing:
-                while len(hand) > AT_HAND:
-                    del hand[next(iter(hand))]
-                for row in connection.execute(self.q.records_by_keys, (keys_json(missing),)).fetchall():
-                    hand[row[0]] = record_of(row, self._path(row[0] >> 32))
-            return [hand[key] for key in keys if key in hand]
+            while missing and len(hand) > AT_HAND:
+                del hand[next(iter(hand))]
+            fetched = {}
+            for row in connection.execute(self.q.records_by_keys, (keys_json(missing),)).fetchall() if missing else ():
+                record = fetched[row[0]] = record_of(row, self._path(row[0] >> 32))
+                if not record.metadata and len(record.text) < AT_HAND:  # metadata may hold what its reader can change
+                    hand[row[0]] = record
+            return [record for key in keys if (record := hand.get(key) or fetched.get(key)) is not None]
 
     def settings(self, owner: str, change: Mapping[str, object | None] | None = None) -> dict[str, object]:
         """The owner's settings, after the change if one is given (None removes a key)."""
@@ -152,8 +153,9 @@ class SqliteStore:
 
     def close(self) -> None:
         """Release everything. Closing twice is fine."""
-        self._shelves.clear()
         self.file.close()
+        self._shelves.clear()
+        self._at_hand.clear()
 
     # What the searches beside this store use. Call while reading.
 
@@ -177,10 +179,10 @@ class SqliteStore:
             if shelf is None or not self._follow(shelf, *row[1:]):
                 shelf = self._shelves[path] = Shelf(row[0])
                 self._at_hand.clear()
+                self._make_room(path)
                 self._paths[row[0]] = path
                 self._extend(shelf, row[1])
             shelf.change, shelf.pulse = row[2], pulse
-        self._make_room(path)
         return shelf
 
     def lane(self, shelf: Shelf, space: str, view: str) -> Lane | None:
@@ -247,12 +249,11 @@ class SqliteStore:
             return True
         with self.file.reading() as connection:
             entries = connection.execute(self.q.changes_since, (shelf.owner, shelf.change)).fetchall()
-            if not entries or entries[0][0] != shelf.change + 1:
+            if len(entries) != change - shelf.change:
                 return False
             for _, what, lane, slots in entries:
-                self._replay(
-                    connection, shelf, what, lane, [slot for slot in array("I", slots) if what == "vectors" or slot < old]
-                )
+                touched = np.frombuffer(slots, "<u4").tolist()
+                self._replay(connection, shelf, what, lane, [slot for slot in touched if what == "vectors" or slot < old])
         return True
 
     def _replay(self, connection, shelf: Shelf, what: str, number: int, slots: Sequence[int]) -> None:
@@ -271,6 +272,8 @@ class SqliteStore:
                 lane.drop(slot)
             keys = keys_json(lane.number << 32 | slot for slot in slots)
             _put(lane, connection.execute(self.q.vectors_by_keys, (keys,)).fetchall())
+            if lane.gone > LOADED_AT_ONCE and lane.gone > len(lane):  # mostly gaps: load it anew when it is next asked for
+                del shelf.lanes[lane.space, lane.view]
 
     def _fetch(self, keys: Sequence[int]) -> dict[int, np.ndarray]:
         with self.file.reading() as connection:

@@ -110,20 +110,31 @@ class SqliteFile:
 
     def backup(self, target: str) -> None:
         """A consistent copy, while others go on writing."""
-        with self.reading() as connection, sqlite3.connect(target) as copy:
-            connection.backup(copy, pages=1024)
-        copy.close()
+        with self._named():
+            # In one step: between two, a commit by anybody would make SQLite begin again.
+            source, copy = self._reader if self.in_memory else self._connect(), sqlite3.connect(target)
+            try:
+                source.backup(copy, pages=-1)
+            finally:
+                copy.close()
+                if source is not self._reader:
+                    source.close()
 
-    def checkpoint(self) -> None:
-        """Move the log into the file, holding the write lock so that no commit can overlap."""
+    def checkpoint(self, *, patient: bool = True) -> None:
+        """Move the log into the file, holding the write lock so that no commit can overlap. Not `patient`: now or not at all."""
         if self.in_memory:
             return
-        with self._writer_lock, self._reader_lock:
+        with self._writer_lock:
             self._check_open()
             self._unchecked = [0, 0]
-            self._writer.execute("BEGIN IMMEDIATE")
+            self._writer.execute(f"PRAGMA busy_timeout = {round(self.busy_seconds * 1000) if patient else 0}")
             try:
-                self._reader.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+                self._writer.execute("BEGIN IMMEDIATE")
+            finally:
+                self._writer.execute(f"PRAGMA busy_timeout = {round(self.busy_seconds * 1000)}")
+            try:
+                with self._reader_lock:
+                    self._reader.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
             finally:
                 self._writer.execute("ROLLBACK")
 
@@ -142,7 +153,7 @@ class SqliteFile:
         self._unchecked = [commits, total]
         if commits >= CHECKPOINT_COMMITS or total >= CHECKPOINT_BYTES:
             with suppress(sqlite3.OperationalError):  # somebody else is writing: the log stays, a later commit tries again
-                self.checkpoint()
+                self.checkpoint(patient=False)
             self._unchecked = [0, 0]
 
     def _connect(self) -> sqlite3.Connection:
@@ -198,8 +209,9 @@ class SqliteFile:
             raise NotADatabase(f"{self.path} is a database of another program.", hint="Name another file.")
         version = connection.execute("PRAGMA user_version").fetchone()[0] or migrate.latest(known)
         version = migrate.bring_up(version, known, run, note, self.path)
-        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-        connection.execute(f"PRAGMA user_version = {version}")
+        for name, value in (("application_id", APPLICATION_ID), ("user_version", version)):
+            if connection.execute(f"PRAGMA {name}").fetchone()[0] != value:  # opening alone must not be a write
+                connection.execute(f"PRAGMA {name} = {value}")
 
     def _patiently(self, statement: str) -> None:
         """SQLite does not wait for other processes when it changes the journal mode: we do."""

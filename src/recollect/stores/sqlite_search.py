@@ -159,7 +159,8 @@ def _merged(store: SqliteStore, answers: list[tuple[list[int], list[float]]], li
     keys = [key for keys, _ in answers for key in keys]
     scores = [score for _, scores in answers for score in scores]
     facts = store.facts(keys)
-    ranked = sorted(zip(keys, scores, strict=True), key=lambda e: (-e[1], -facts[e[0]].at, facts[e[0]].id))[:limit]
+    there = [(key, score) for key, score in zip(keys, scores, strict=True) if key in facts]
+    ranked = sorted(there, key=lambda e: (-e[1], -facts[e[0]].at, facts[e[0]].id))[:limit]
     return Found([key for key, _ in ranked], [score for _, score in ranked])
 
 

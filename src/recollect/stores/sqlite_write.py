@@ -8,7 +8,6 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import sqlite3
-from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from types import SimpleNamespace
@@ -109,7 +108,7 @@ class Writing:
         for mark in self.marks.values():
             for (what, lane), slots in mark.told.items():
                 mark.change += 1
-                self.run(self.q.add_change, (mark.no, mark.change, what, lane, array("I", slots).tobytes()))
+                self.run(self.q.add_change, (mark.no, mark.change, what, lane, np.asarray(slots, "<u4").tobytes()))
             if mark.change % 256 < len(mark.told):
                 self.run(self.q.prune_changes, (mark.no, mark.change - KEPT_CHANGES))
             self.run(self.q.advance_owner, (mark.next_slot, mark.change, mark.no))
