@@ -16,13 +16,12 @@ def store_url(name: str, folder) -> str:
 @pytest.fixture
 def open_store():
     """recollect.stores.open_store, closing what it opened."""
-    opener = pytest.importorskip("recollect.stores", reason="recollect.stores is not there yet")
-    if not hasattr(opener, "open_store"):
-        pytest.skip("recollect.stores.open_store is not there yet")
+    from recollect import stores
+
     opened = []
 
     def open_and_keep(url: str, **options):
-        opened.append(opener.open_store(url, **options))
+        opened.append(stores.open_store(url, **options))
         return opened[-1]
 
     yield open_and_keep

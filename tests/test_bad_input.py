@@ -6,7 +6,9 @@ import math
 import os
 import re
 import sqlite3
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -432,17 +434,37 @@ def test_a_place_where_nothing_can_be_written():
         Memory.open("/proc/m.db", owner="alice", embedder="none", settings=Settings())
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="permissions do not bind root: run as another user")
 def test_a_file_that_may_not_be_written(tmp_path):
     path = tmp_path / "m.db"
-    Memory.open(str(path), owner="alice", embedder="none").close()
-    path.chmod(0o400)
-    tmp_path.chmod(0o500)
+    with Memory.open(str(path), owner="alice", embedder="none", settings=Settings()) as memory:
+        memory.remember("Goa")
+    path.chmod(0o444)
+    tmp_path.chmod(0o555)
     try:
-        with refused(StoreReadOnly, "can't be written"), Memory.open(str(path), owner="alice", embedder="none") as memory:
-            memory.remember("Goa")
+        with powerless(tmp_path), refused(StoreReadOnly, "can't be written"):
+            Memory.open(str(path), owner="alice", embedder="none", settings=Settings()).remember("Lisbon")
     finally:
-        tmp_path.chmod(0o700)
+        tmp_path.chmod(0o755)
+    with Memory.open(str(path), owner="alice", embedder="none", settings=Settings()) as memory:
+        assert [record.text for record in memory.list()] == ["Goa"]
+
+
+@contextmanager
+def powerless(folder: Path):
+    """Permissions don't bind root: be somebody else for a while, who may enter the folders on the way."""
+    if os.geteuid():
+        yield
+        return
+    ways = {way: way.stat().st_mode for way in folder.parents}
+    for way, mode in ways.items():
+        way.chmod(mode | 0o111)
+    os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+        for way, mode in ways.items():
+            way.chmod(mode)
 
 
 @pytest.mark.parametrize(

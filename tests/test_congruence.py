@@ -23,8 +23,6 @@ from recollect.query import Where
 from recollect.records import Record, micros, moment
 from recollect.stores.inmemory import InMemoryStore
 
-pytestmark = pytest.mark.skipif(not hasattr(stores, "open_store"), reason="recollect.stores.open_store is not there yet")
-
 BACKENDS = {"sqlite": "sqlite:///{folder}/memory.db"}
 BOUNDS = {"postings.TAIL": 2, "sqlite_write.KEPT_CHANGES": 2, "sqlite.SHELVES_BYTES": 1}
 NOW = micros("2026-03-10T00:00Z")
