@@ -64,7 +64,7 @@ edits = st.one_of(st.fixed_dictionaries({"text": texts}), some_of({**changeable,
 foreign = st.fixed_dictionaries({"owner": st.sampled_from(OWNERS), "kind": kinds})
 adds = st.tuples(st.just("add"), st.sampled_from(IDS), texts, fields, held, places)
 others = st.tuples(st.just("add"), st.sampled_from(IDS), texts, foreign, held, places)
-amends = st.tuples(st.just("amend"), st.integers(0, 8), edits, places)
+amends = st.tuples(st.just("amend"), st.integers(0, 8), edits, places, st.one_of(st.just({}), held))
 forgets = st.tuples(st.just("forget"), st.integers(0, 8))
 strangers = st.sampled_from(
     [("forget", "nobody"), ("amend", "nobody", {}, []), ("forget", "m1"), ("amend", "m1", {"quality": 0}, [])]
@@ -94,12 +94,15 @@ queries = st.one_of(
     st.tuples(st.just("words"), texts, limits, some(["any", "all", "relax"])),
     st.tuples(st.just("tokens"), texts, limits, some([0.33, 0.5, 1.0]), some([None, (2, 0.4)])),
     st.tuples(st.just("substring"), some(["goa", "GOA  ", "oa b", "京", "É", ""]), limits),
-    st.tuples(st.just("nearest"), some(PLACES), st.integers(0, 4), limits, some([None, 0.6, 0.5, 1.0])),
+    st.tuples(
+        st.just("nearest"), some(PLACES), st.integers(0, 4), limits, some([None, 0.6, 0.5, 1.0]), some([None, "toy", "other"])
+    ),
     st.tuples(st.just("select"), some(["newest", "oldest", "turns"]), limits, some([None, 0, 1])),
     st.tuples(st.just("resolve"), st.lists(some(IDS), max_size=3)),
 )
 asks = st.tuples(st.just("ask"), owners, wheres, st.lists(queries, min_size=1, max_size=3))
-step = st.one_of(writes, risks, asks, works, st.just(("reopen",)))
+drops = st.tuples(st.just("drop"), owners, st.sampled_from(["toy", "other"]))
+step = st.one_of(writes, writes, risks, asks, asks, works, drops, st.just(("reopen",)))
 steps = st.builds(
     lambda first, second, rest: [(0, first), (1, second), *rest],
     shelves, shelves, st.lists(st.tuples(st.integers(0, 1), step), min_size=4, max_size=12),
@@ -221,6 +224,8 @@ def battery():
         yield "ask", owner, where, questions
         yield "contents", owner, where
         yield "status", owner
+        yield "carried", owner, None
+        yield "carried", owner, IDS[:3]
         yield from (("coverage", owner, place) for place in PLACES)
 
 
@@ -286,11 +291,14 @@ def change_of(owner: str, verb: str, name: str, *rest):
     if verb == "forget":
         return Forget(id=name)
     if verb == "amend":
-        return Amend(id=name, fields=rest[0], pending=rest[1])
+        return Amend(id=name, fields=rest[0], pending=rest[1], vectors=vectors_of(*rest[2:]))
     text, fields, numbers, pending = rest
     record = Record(**{"id": name, "owner": owner, "text": text, "recorded_at": MOMENTS[0], **fields})
-    vectors = {place: vector(place[0], number) for place, number in numbers.items()}
-    return Add(record=record, vectors=vectors or None, pending=pending)
+    return Add(record=record, vectors=vectors_of(numbers), pending=pending)
+
+
+def vectors_of(numbers: dict | None = None) -> dict | None:
+    return {place: vector(place[0], number) for place, number in numbers.items()} if numbers else None
 
 
 def vector(space: str, number: int) -> np.ndarray:
@@ -313,8 +321,10 @@ def answer(store, where: Where, verb: str, *rest):
     if verb == "resolve":
         return {name: names(store, [key]) for name, key in store.resolve(where, rest[0]).items()}
     if verb == "nearest":
-        (space, view), number, limit, threshold = rest
-        found = store.vector.nearest(where, space, view, vector(space, number), limit, threshold)
+        (space, view), number, limit, threshold, *beside = rest
+        found = store.vector.nearest(
+            where, space, view, vector(space, number), limit, threshold, beside=beside[0] if beside else None
+        )
     else:
         found = getattr(store.lexical, verb)(where, *rest)
     return names(store, found.keys), list(found.scores), found.relaxed
@@ -348,11 +358,31 @@ def status(store, owner: str):
 
 
 def coverage(store, owner: str, place: tuple[str, str]):
-    return tuple(store.vector.coverage(Where(owner=owner, now=NOW), *place))
+    where = Where(owner=owner, now=NOW)
+    return tuple(store.vector.coverage(where, *place)), dict(store.vector.elsewhere(where, *place))
+
+
+def drop(store, owner: str, space: str):
+    return store.vector.drop(owner, space)
+
+
+def carried(store, owner: str, ids):
+    """What is held, record by record, and who has anything."""
+    held = [(h.record, {p: v.tolist() for p, v in h.vectors.items()}, h.waiting) for h in store.holdings(owner, ids)]
+    return held, store.owners()
 
 
 def names(store, keys) -> list[tuple[str, str]]:
     return [(record.owner, record.id) for record in store.records(keys)]
 
 
-DO = {"write": write, "ask": ask, "work": work, "contents": contents, "status": status, "coverage": coverage}
+DO = {
+    "write": write,
+    "ask": ask,
+    "work": work,
+    "contents": contents,
+    "status": status,
+    "coverage": coverage,
+    "drop": drop,
+    "carried": carried,
+}

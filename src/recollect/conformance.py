@@ -292,6 +292,88 @@ def a_job_whose_text_changed_is_not_settled(store: Store) -> None:
     assert [job.text for job in store.outbox.claim(None, "toy", 9, _NOW, 100)] == ["new"] and store.outbox.waiting(None) == 1
 
 
+def queueing_again_wakes_what_was_put_back_and_no_more(store: Store) -> None:
+    store.write(_ALICE, [Add(record=_note("m1"), pending=[_FULL])])
+    again = [Amend(id="m1", fields={}, pending=[_FULL])]
+    jobs = store.outbox.claim(None, "toy", 9, _NOW, 100)
+    store.write(_ALICE, again)  # somebody is at it: a second embedder has nothing to do
+    assert store.outbox.claim(None, "toy", 9, _NOW + 99, 100) == [] and store.outbox.waiting(None) == 1
+    store.outbox.postpone(jobs, _NOW + 500, "the embedder is down")
+    store.write(_ALICE, again)
+    assert [job.attempts for job in store.outbox.claim(None, "toy", 9, _NOW, 100)] == [1]
+
+
+def an_amendment_may_bring_its_vectors(store: Store) -> None:
+    store.write(_ALICE, [_add(_note("m1"), {_FULL: [1, 0, 0]}, pending=[("other", "full")])])
+    vectors = {_FULL: _vector(0, 1, 0), ("other", "full"): _vector(1, 0)}
+    store.write(_ALICE, [Amend(id="m1", fields={"quality": 0.7}, vectors=vectors, pending=[_FULL, ("third", "full")])])
+    assert _shown(store, store.vector.nearest(_where(), *_FULL, _vector(0, 1, 0), 9, None)) == [("m1", 1.0)]
+    assert [store.outbox.waiting(_ALICE, space) for space in ("toy", "other", "third")] == [0, 0, 1]
+
+
+def all_that_is_held_can_be_carried_away(store: Store) -> None:
+    notes = [
+        _note(name, f"goa {name}", at=_day(-number), views={"user": "hello"}) for number, name in enumerate(("m2", "m1", "m3"))
+    ]
+    store.write(
+        _ALICE, [_add(notes[0], {_FULL: [0.6, 0.8, 0], ("other", "user"): [0, 1]}, pending=[("toy", "user"), ("other", "full")])]
+    )
+    store.write(_ALICE, [Add(record=note) for note in notes[1:]])
+    store.write("acme", [Add(record=replace(_note("m1"), owner="acme"))])
+    first, *rest = store.holdings(_ALICE)
+    assert [held.record for held in (first, *rest)] == notes and [(dict(h.vectors), h.waiting) for h in rest] == [({}, ())] * 2
+    assert {place: vector.tolist() for place, vector in first.vectors.items()} == {
+        _FULL: _vector(0.6, 0.8, 0).tolist(), ("other", "user"): [0, 1],
+    }  # fmt: skip
+    assert first.waiting == (("other", "full"), ("toy", "user"))
+    assert [held.record.id for held in store.holdings(_ALICE, ["m3", "m2", "none"])] == ["m2", "m3"]
+    assert list(store.holdings("nobody")) == [] and list(store.holdings(_ALICE, [])) == []
+    walking = store.holdings(_ALICE)
+    next(walking)
+    store.write(_ALICE, [Forget(id="m1"), Amend(id="m3", fields={"quality": 0.9}), Add(record=_note("m4"))])
+    assert [held.record for held in walking] == notes[1:]  # as it was when the walk began
+
+
+def owners_are_those_who_have_something(store: Store) -> None:
+    assert store.owners() == []
+    for owner in ("zoe", "acme/bob"):
+        store.write(owner, [Add(record=replace(_note("m1"), owner=owner))])
+    store.settings("acme", {"recipe": "sci"})
+    assert store.owners() == ["acme", "acme/bob", "zoe"]
+    store.write("zoe", [Forget(id="m1")])
+    store.settings("acme", {"recipe": None})
+    assert store.owners() == ["acme/bob"]
+
+
+def what_one_space_lacks_is_found_in_another(store: Store) -> None:
+    old, new = ("other", "full"), _FULL
+    store.write(_ALICE, [_add(_note(name), {old: [1, 0]}) for name in ("m1", "m2", "m3")])
+    assert store.vector.elsewhere(_where(), *new) == {"other": 3} and store.vector.elsewhere(_where(), *old) == {}
+    store.write(_ALICE, [_add(_note("m4"), {new: [1, 0, 0]}), Amend(id="m2", fields={}, vectors={new: _vector(1, 0, 0)})])
+    assert store.vector.elsewhere(_where(), *new) == {"other": 2} and store.vector.elsewhere(_where(), *old) == {"toy": 1}
+    assert store.vector.elsewhere(_where(), "toy", "user") == {}
+    found = store.vector.nearest(_where(), *old, _vector(1, 0), 9, None, beside="toy")
+    assert _shown(store, found) == [("m1", 1.0), ("m3", 1.0)]
+    assert len(store.vector.nearest(_where(), *old, _vector(1, 0), 9, None, beside="third").keys) == 3
+    store.write(_ALICE, [Forget(id="m1"), Forget(id="m3")])
+    assert store.vector.elsewhere(_where(), *new) == {}
+
+
+def a_space_can_be_dropped(store: Store) -> None:
+    vectors = {_FULL: [1, 0, 0], ("toy", "user"): [0, 1, 0], ("other", "full"): [1, 0]}
+    store.write(_ALICE, [_add(_note("m1", views={"user": "hello"}), vectors), Add(record=_note("m2"), pending=[_FULL])])
+    store.write("acme/bob", [_add(replace(_note("m1"), owner="acme/bob"), {_FULL: [1, 0, 0]})])
+    assert store.vector.nearest(_where(), *_FULL, _vector(1, 0, 0), 9, None).keys
+    assert store.vector.drop(_ALICE, "toy") == 2 and store.vector.drop(_ALICE, "toy") == store.vector.drop("nobody", "toy") == 0
+    assert store.vector.nearest(_where(), *_FULL, _vector(1, 0, 0), 9, None).keys == []
+    assert (
+        store.status(_ALICE)["vectors"] == [{"space": "other", "view": "full", "count": 1}] and store.outbox.waiting(_ALICE) == 0
+    )
+    assert store.vector.coverage(_where(owner="acme/bob"), *_FULL) == (1, 0)
+    store.write(_ALICE, [Amend(id="m2", fields={}, vectors={_FULL: _vector(0, 1, 0)})])
+    assert _shown(store, store.vector.nearest(_where(), *_FULL, _vector(0, 1, 0), 9, None)) == [("m2", 1.0)]
+
+
 def settings_belong_to_an_owner(store: Store) -> None:
     assert store.settings(_ALICE, {"recipe": "annie@5", "weights": {"lexical": 1.5}, "x": 1})["x"] == 1
     store.settings("acme/bob", {"recipe": "sci"})

@@ -6,7 +6,7 @@ stable while the record lives, the same for every method of one store.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -86,14 +86,26 @@ class Lexical(Protocol):
 class Vector(Protocol):
     """Vector search within one space (an embedder's fingerprint) and one view. Cosines, rounded to six places."""
 
-    def nearest(self, where: Where, space: str, view: str, vector: np.ndarray, limit: int, threshold: float | None) -> Found:
-        """Exact, or at least 0.99 of exact, cosine neighbours at or above the threshold."""
+    def nearest(
+        self, where: Where, space: str, view: str, vector: np.ndarray, limit: int, threshold: float | None, *,
+        beside: str | None = None,
+    ) -> Found:  # fmt: skip
+        """Exact, or at least 0.99 of exact, cosine neighbours at or above the threshold.
+
+        `beside`: only of records that have no vector of this view in that other space.
+        """
 
     def vectors(self, space: str, view: str, keys: Sequence[int]) -> Mapping[int, np.ndarray]:
         """The unit vectors of these keys; a key without one is absent."""
 
     def coverage(self, where: Where, space: str, view: str) -> tuple[int, int]:
         """How many of the owner's records have a vector here, and how many wait for one."""
+
+    def elsewhere(self, where: Where, space: str, view: str) -> Mapping[str, int]:
+        """Spaces with vectors of this view for records of the owner that have none in `space`: for how many."""
+
+    def drop(self, owner: str, space: str) -> int:
+        """Remove the owner's vectors of a space, and what waits for one there. How many vectors those were."""
 
 
 class Graph(Protocol):
@@ -121,10 +133,11 @@ class Add:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Amend:
-    """Change fields of a record; `pending` views are to be embedded again."""
+    """Change fields of a record; `pending` views are to be embedded again. `vectors` take the place of those that are there."""
 
     id: str
     fields: Mapping[str, object]
+    vectors: Mapping[tuple[str, str], np.ndarray] | None = None
     pending: Sequence[tuple[str, str]] = ()
 
 
@@ -145,6 +158,14 @@ class Receipt(NamedTuple):
     amended: int = 0
     removed: Mapping[str, int] = EMPTY
     unchanged: int = 0  # an Add whose id was there already with the same content
+
+
+class Holding(NamedTuple):
+    """All that a store holds of one record: what it takes to carry it elsewhere."""
+
+    record: Record
+    vectors: Mapping[tuple[str, str], np.ndarray]  # (space, view) to a unit vector
+    waiting: tuple[tuple[str, str], ...]  # (space, view), in order
 
 
 class Job(NamedTuple):
@@ -200,6 +221,15 @@ class Store(Protocol):
 
     def records(self, keys: Sequence[int]) -> list[Record]:
         """In the order of the keys; a key that has gone meanwhile is left out."""
+
+    def holdings(self, owner: str, ids: Sequence[str] | None = None) -> Iterator[Holding]:
+        """The owner's own records with what belongs to them, in the order they were added; only those with these ids, if given.
+
+        One state of the store, as it was when the first was taken, however long it takes; few of them in memory at a time.
+        """
+
+    def owners(self) -> list[str]:
+        """Everybody who has a record or a setting here, in order. For who holds the whole store, to copy it."""
 
     def settings(self, owner: str, change: Mapping[str, object | None] | None = None) -> dict[str, object]:
         """The owner's settings, after the change if one is given (None removes a key)."""

@@ -9,13 +9,13 @@ see what is in tables.py, the searches are in scans.py.
 from __future__ import annotations
 
 import copy
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
 from ..errors import DuplicateRecord, InvalidQuery, InvalidRecord, ScopeRequired, UnknownRecord
-from ..ports import Add, Amend, Change, Facts, Job, Receipt
+from ..ports import Add, Amend, Change, Facts, Holding, Job, Receipt
 from ..records import Record, check_owner, micros
 from .scans import Lexical, Vector
 from .tables import Box, Row, Tables, Waiting, canonical, checked, own_copy, row_of, through_json, when
@@ -76,6 +76,20 @@ class InMemoryStore:
         """In the order of the keys; a key that has gone meanwhile is left out. What you get is yours to change."""
         rows = self._box.read().rows
         return [own_copy(rows[key].record) for key in keys if key in rows]
+
+    def holdings(self, owner: str, ids: Sequence[str] | None = None) -> Iterator[Holding]:
+        """The owner's own records with their vectors and what waits for one, in the order they were added."""
+        tables, wanted = self._box.read(), None if ids is None else set(ids)
+        vectors, waiting = _by_record(tables)
+        for row in sorted(tables.shelf(owner), key=lambda row: row.key):
+            if wanted is None or row.record.id in wanted:
+                yield Holding(own_copy(row.record), vectors[row.key], tuple(sorted(waiting[row.key])))
+
+    def owners(self) -> list[str]:
+        """Everybody who has a record or a setting here, in order."""
+        tables = self._box.read()
+        holders = {row.record.owner for row in tables.rows.values()}
+        return sorted(holders | {owner for owner, held in tables.settings.items() if held})
 
     def settings(self, owner: str, change: Mapping[str, object | None] | None = None) -> dict[str, object]:
         """The owner's settings, after the change if one is given (None removes a key)."""
@@ -154,7 +168,11 @@ def _amend(tables: Tables, row: Row, change: Amend) -> dict[str, int]:
 
     _drop(tables.vectors, [place for place in tables.vectors if place[0] == row.key and stale(place[2], place[1])])
     _drop(tables.jobs, [n for n, w in tables.jobs.items() if w.job.key == row.key and stale(w.job.view, w.space)])
-    _queue(tables, after, change.pending)
+    given = change.vectors or {}
+    for (space, view), vector in given.items():
+        _put_vector(tables, after, space, view, vector)
+    _drop(tables.jobs, [n for n, w in tables.jobs.items() if w.job.key == row.key and (w.space, w.job.view) in given])
+    _queue(tables, after, [place for place in change.pending if place not in given])
     return {"amended": 1}
 
 
@@ -172,14 +190,24 @@ def _drop(table: dict, keys: list) -> int:
 
 
 def _queue(tables: Tables, row: Row, places: Iterable[tuple[str, str]]) -> None:
-    """A job for each (space, view) that has a text; one that waits already keeps its number and starts afresh."""
+    """A job for each (space, view) that has a text; one that was put back starts afresh, one that is leased goes on."""
     waiting = {(w.space, w.job.view): number for number, w in tables.jobs.items() if w.job.key == row.key}
     for space, view in dict.fromkeys(places):
         text = row.record.embedded(view, space)
-        if text:
-            number = waiting.get((space, view), tables.last_job + 1)
+        number = waiting.get((space, view), tables.last_job + 1)
+        if text and not (number in tables.jobs and tables.jobs[number].leased):
             tables.last_job = max(tables.last_job, number)
             tables.jobs[number] = Waiting(job=Job(number, row.key, view, text, 0), space=space)
+
+
+def _by_record(tables: Tables) -> tuple[dict[int, dict], dict[int, list]]:
+    """By key: the vectors of a record, and the places that wait for one."""
+    vectors, waiting = defaultdict(dict), defaultdict(list)
+    for (key, space, view), vector in tables.vectors.items():
+        vectors[key][space, view] = vector.copy()
+    for one in tables.jobs.values():
+        waiting[one.job.key].append((one.space, one.job.view))
+    return vectors, waiting
 
 
 def _put_vector(tables: Tables, row: Row, space: str, view: str, vector: np.ndarray) -> None:
@@ -205,7 +233,7 @@ class _Outbox:
         with self._box.change() as tables:
             due = [n for n, w in sorted(tables.jobs.items()) if w.space == space and w.due <= now and _of(tables, w, owner)]
             jobs = [_one_more_attempt(tables.jobs[number].job) for number in due[: max(0, limit)]]
-            tables.jobs |= {job.number: replace(tables.jobs[job.number], job=job, due=now + lease) for job in jobs}
+            tables.jobs |= {job.number: Waiting(job=job, space=space, due=now + lease, leased=True) for job in jobs}
         return jobs
 
     def settle(self, space: str, done: Sequence[tuple[Job, np.ndarray | None]]) -> int:
@@ -225,7 +253,7 @@ class _Outbox:
         """Put jobs back, not before `due`; those that are done or gone stay so."""
         with self._box.change() as tables:
             for number in [job.number for job in jobs if job.number in tables.jobs]:
-                tables.jobs[number] = replace(tables.jobs[number], due=due, error=error)
+                tables.jobs[number] = replace(tables.jobs[number], due=due, error=error, leased=False)
 
     def waiting(self, owner: str | None, space: str | None = None) -> int:
         """How many jobs are not done, leased ones included."""

@@ -8,6 +8,7 @@ never changes a score. Not for: many records. The definitions are what counts he
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -109,14 +110,19 @@ class Vector:
     def __init__(self, box: Box) -> None:
         self._box = box
 
-    def nearest(self, where: Where, space: str, view: str, vector: np.ndarray, limit: int, threshold: float | None) -> Found:
+    def nearest(
+        self, where: Where, space: str, view: str, vector: np.ndarray, limit: int, threshold: float | None, *,
+        beside: str | None = None,
+    ) -> Found:  # fmt: skip
         """Exact cosines, rounded to six places before they meet the threshold; without one, negative ones too."""
         tables = self._box.read()
         query = checked(vector, tables.dimension(space))
         scored = []
         for row in tables.seen(where):
             mine = tables.vectors.get((row.key, space, view))
-            if mine is not None and (threshold is None or _cosine(mine, query) >= threshold):
+            if mine is None or (row.key, beside, view) in tables.vectors:
+                continue
+            if threshold is None or _cosine(mine, query) >= threshold:
                 scored.append((_cosine(mine, query), row))
         return _found(where, scored, limit)
 
@@ -131,6 +137,24 @@ class Vector:
         mine = {row.key for row in tables.shelf(where.owner)}
         have = sum((key, space, view) in tables.vectors for key in mine)
         return have, sum(w.job.key in mine and (w.space, w.job.view) == (space, view) for w in tables.jobs.values())
+
+    def elsewhere(self, where: Where, space: str, view: str) -> Mapping[str, int]:
+        """Other spaces that have this view of records that have none in `space`: of how many."""
+        tables = self._box.read()
+        mine = {row.key for row in tables.shelf(where.owner)}
+        lacking = mine - {key for key, of, name in tables.vectors if (of, name) == (space, view)}
+        return Counter(of for key, of, name in tables.vectors if name == view and key in lacking)
+
+    def drop(self, owner: str, space: str) -> int:
+        """The owner's vectors and jobs of a space go."""
+        with self._box.change() as tables:
+            mine = {row.key for row in tables.shelf(owner)}
+            gone = [place for place in tables.vectors if place[0] in mine and place[1] == space]
+            for place in gone:
+                del tables.vectors[place]
+            for number in [n for n, w in tables.jobs.items() if w.job.key in mine and w.space == space]:
+                del tables.jobs[number]
+        return len(gone)
 
 
 def _cosine(one: np.ndarray, other: np.ndarray) -> float:

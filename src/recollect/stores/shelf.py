@@ -8,7 +8,7 @@ A slot is a record's position on its shelf, from 0, never used twice.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -69,6 +69,7 @@ class Shelf:
         self.characters: Postings | None = None  # document 000's tokens, built when a recipe first asks
         self.characters_to = 0
         self.lanes: dict[tuple[str, str], Lane] = {}
+        self.elsewhere: dict[tuple[str, str], tuple[tuple[int, int], Mapping[str, int]]] = {}  # as of a pulse
         self.ids: list[str] = []  # by slot; "" where nothing is
         self._bounded = False  # any record that time can hide or show
         self._gone = False
@@ -136,6 +137,11 @@ class Shelf:
             Facts(at, names[kind], names[role], names[session], None if turn < 0 else turn, quality, reinforced, ids[slot])
             for slot, at, kind, role, session, turn, quality, reinforced in zip(slots, *columns, strict=True)
         ]
+
+    @property
+    def count(self) -> int:
+        """How many records there are."""
+        return int(np.count_nonzero(self.columns["there"][: self.size])) if self._gone else self.size
 
     def has(self, slot: int) -> bool:
         """Is there a record in this slot?"""

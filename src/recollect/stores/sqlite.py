@@ -9,18 +9,19 @@ from __future__ import annotations
 
 import json
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
 from ..errors import InvalidQuery, UnknownRecord
-from ..ports import Add, Change, Facts, Receipt
+from ..ports import Add, Change, Facts, Holding, Receipt
 from ..query import Where
 from ..records import Record, check_owner
 from ..tokens import tokens_version
 from . import sql
 from .rows import indexed, record_of
 from .shelf import Shelf
+from .sqlite_carry import Carrying
 from .sqlite_file import BUSY_SECONDS, SqliteFile
 from .sqlite_outbox import SqliteOutbox
 from .sqlite_search import SqliteLexical, SqliteVector
@@ -108,6 +109,16 @@ class SqliteStore:
                     hand[row[0]] = record
             return [record for key in keys if (record := hand.get(key) or fetched.get(key)) is not None]
 
+    def holdings(self, owner: str, ids: Sequence[str] | None = None) -> Iterator[Holding]:
+        """The owner's own records with their vectors and what waits for one, in the order they were added."""
+        with self.file.apart() as connection:
+            yield from Carrying(connection, self.q).holdings(owner, ids)
+
+    def owners(self) -> list[str]:
+        """Everybody who has a record or a setting here, in order."""
+        with self.file.reading() as connection:
+            return [path for (path,) in connection.execute(self.q.owners)]
+
     def settings(self, owner: str, change: Mapping[str, object | None] | None = None) -> dict[str, object]:
         """The owner's settings, after the change if one is given (None removes a key)."""
         check_owner(owner)
@@ -132,10 +143,8 @@ class SqliteStore:
             low, high = span(row[0]) if row else (0, 0)
             kinds = dict(connection.execute(self.q.count_by_kind, (low, high)).fetchall())
             lanes = connection.execute(self.q.lanes_of, row[:1]).fetchall() if row else []
-            vectors = [
-                {"space": space, "view": view, "count": connection.execute(self.q.count_vectors, span(no)).fetchone()[0]}
-                for no, space, view, _ in lanes
-            ]
+            counted = [(*lane, connection.execute(self.q.count_vectors, span(no)).fetchone()[0]) for no, *lane, _ in lanes]
+            vectors = [{"space": space, "view": view, "count": count} for space, view, count in counted if count]
             return {
                 "records": sum(kinds.values()), "by_kind": kinds, "vectors": vectors,
                 "waiting": connection.execute(self.q.count_jobs, (low, high, None)).fetchone()[0],

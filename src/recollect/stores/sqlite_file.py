@@ -88,6 +88,18 @@ class SqliteFile:
                 connection.execute("COMMIT")
 
     @contextmanager
+    def apart(self) -> Iterator[sqlite3.Connection]:
+        """A connection of its own inside one read transaction: a long look at one state, which holds nobody up."""
+        with self._named():
+            with self.reading() as reader:
+                connection = self._copy_of(reader) if self.in_memory else self._connect()
+            try:
+                connection.execute("BEGIN")
+                yield connection
+            finally:
+                connection.close()
+
+    @contextmanager
     def writing(self, size: int = 0) -> Iterator[sqlite3.Connection]:
         """A write transaction: committed when the block ends well, undone when it does not. `size`: about how many bytes."""
         with self._writer_lock, self._named():
@@ -186,6 +198,12 @@ class SqliteFile:
             raise
         if not self.in_memory and connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
             self._patiently("PRAGMA journal_mode = WAL")
+
+    def _copy_of(self, reader: sqlite3.Connection) -> sqlite3.Connection:
+        """What has no file can't be opened twice."""
+        copy = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+        reader.backup(copy)
+        return copy
 
     def _blank(self, connection: sqlite3.Connection) -> bool:
         return not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]

@@ -11,16 +11,19 @@ from ..errors import InvalidQuery, InvalidVector
 from ..normalize import fold
 from ..ports import Found
 from ..query import Where
+from ..records import EMPTY
 from ..tokens import characters, meaningful, pack, query_terms, term_hash
 from .postings import Postings
 from .rows import holds
 from .shelf import Shelf
+from .sqlite_write import Writing
 from .vectors import usable
 
 if TYPE_CHECKING:
     from .sqlite import SqliteStore
 
 LOW = 0xFFFFFFFF
+DROPPED_AT_ONCE = 10_000
 Look = Callable[[Shelf, "np.ndarray | None"], "tuple[np.ndarray, np.ndarray]"]
 NOTHING = (np.empty(0, np.int64), np.empty(0))
 
@@ -89,7 +92,10 @@ class SqliteVector:
     def __init__(self, store: SqliteStore) -> None:
         self._store = store
 
-    def nearest(self, where: Where, space: str, view: str, vector: np.ndarray, limit: int, threshold: float | None) -> Found:
+    def nearest(
+        self, where: Where, space: str, view: str, vector: np.ndarray, limit: int, threshold: float | None, *,
+        beside: str | None = None,
+    ) -> Found:  # fmt: skip
         """Cosine neighbours at or above the threshold."""
         vector = usable(vector)
 
@@ -102,7 +108,7 @@ class SqliteVector:
                     f"The question's vector has {len(vector)} numbers; those of {view} in {space} have {lane.dimension}.",
                     hint="Embed the question with the model that embedded the records.",
                 )
-            return lane.nearest(vector, limit, threshold, mask)
+            return lane.nearest(vector, limit, threshold, self._without(shelf, beside, view, mask))
 
         return _look(self._store, where, limit, look)
 
@@ -128,6 +134,68 @@ class SqliteVector:
             lane = store.lane(shelf, space, view)
             jobs = connection.execute(store.q.count_jobs_of_view, (shelf.base, shelf.base + LOW + 1, space, view)).fetchone()[0]
             return len(lane) if lane is not None else 0, jobs
+
+    def elsewhere(self, where: Where, space: str, view: str) -> Mapping[str, int]:
+        """Other spaces that have this view of records that have none in `space`: of how many."""
+        store = self._store
+        with store.file.reading() as connection:
+            shelf = store.shelf(where.owner)
+            if shelf is None:
+                return EMPTY
+            asked, found = shelf.elsewhere.get((space, view), (None, EMPTY))
+            if asked != shelf.pulse:
+                spaces = [of for _, of, name, _ in connection.execute(store.q.lanes_of, (shelf.owner,)) if name == view]
+                found = self._lacking(shelf, space, view, [of for of in spaces if of != space])
+                shelf.elsewhere[space, view] = shelf.pulse, found
+            return found
+
+    def drop(self, owner: str, space: str) -> int:
+        """The owner's vectors and jobs of a space go, a transaction for each so many: others may write in between."""
+        store, gone = self._store, 0
+        while some := self._drop_some(owner, space):
+            gone += some
+        with store.file.writing() as connection:
+            row = connection.execute(store.q.owner, (owner,)).fetchone()
+            if row is not None:
+                connection.execute(store.q.remove_jobs_of_space, (row[0] << 32, (row[0] + 1) << 32, space))
+        return gone
+
+    def _drop_some(self, owner: str, space: str) -> int:
+        q, gone = self._store.q, 0
+        with self._store.file.writing() as connection:
+            row = connection.execute(q.owner, (owner,)).fetchone()
+            lanes = [] if row is None else [no for no, of, *_ in connection.execute(q.lanes_of, row[:1]) if of == space]
+            if lanes:
+                writing = Writing(connection, q)
+                mark = writing.mark(owner)
+                for lane in lanes:
+                    keys = connection.execute(q.some_vectors, (lane << 32, (lane + 1) << 32, DROPPED_AT_ONCE - gone)).fetchall()
+                    connection.executemany(q.remove_vector, keys)
+                    for (key,) in keys:
+                        mark.tell("vectors", key & LOW, lane)
+                    gone += len(keys)
+                writing.finish()
+        return gone
+
+    def _without(self, shelf: Shelf, beside: str | None, view: str, mask: np.ndarray | None) -> np.ndarray | None:
+        """The mask without what has a vector in the other space."""
+        lane = None if beside is None else self._store.lane(shelf, beside, view)
+        if lane is None:
+            return mask
+        free = lane.lacking(shelf.size)
+        return free if mask is None else mask & free
+
+    def _lacking(self, shelf: Shelf, space: str, view: str, others: Sequence[str]) -> Mapping[str, int]:
+        """How many records each of these spaces has that `space` has not. Lanes that can't matter are not loaded."""
+        if not others:
+            return EMPTY
+        own = self._store.lane(shelf, space, view)
+        if own is not None and len(own) == shelf.count:
+            return EMPTY
+        free = np.ones(shelf.size, bool) if own is None else own.lacking(shelf.size)
+        lanes = {of: self._store.lane(shelf, of, view) for of in others}
+        counts = {of: int(np.count_nonzero(free & ~lane.lacking(shelf.size))) for of, lane in lanes.items()}
+        return {of: count for of, count in counts.items() if count}
 
 
 def _look(store: SqliteStore, where: Where, limit: int, look: Look) -> Found:

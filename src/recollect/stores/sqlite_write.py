@@ -187,7 +187,11 @@ class Writing:
             self.run(self.q.replace_record, (*values_of(new, indexed(new)), key))
             mark.tell("words" if TEXTUAL & set(change.fields) else "columns", slot)
             self._drop_stale(mark, key, old, new)
-        self._queue(key, new, change.pending)
+        given = change.vectors or {}
+        for (space, view), vector in given.items():
+            self.put_vector(mark, slot, space, view, new.embedded(view, space) or "", vector)
+            self.run(self.q.remove_job_of, (key, space, view))
+        self._queue(key, new, [lane for lane in change.pending if lane not in given])
         self.amended += 1
 
     def _drop_stale(self, mark: Mark, key: int, old: Record, new: Record) -> None:

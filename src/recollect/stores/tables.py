@@ -95,6 +95,7 @@ class Waiting:
     space: str
     due: int = 0
     error: str = ""
+    leased: bool = False
 
 
 @dataclass(slots=True, kw_only=True)

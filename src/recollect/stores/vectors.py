@@ -94,6 +94,13 @@ class Lane:
             return dict(self.fetch([self.number << 32 | slot for slot in there]))
         return {slot: self.block[self.rows[slot]] for slot in there}
 
+    def lacking(self, size: int) -> np.ndarray:
+        """Which of the first so many slots have no vector here."""
+        free = np.ones(size, bool)
+        known = self.rows[:size]
+        free[: len(known)] = known < 0
+        return free
+
     def nbytes(self) -> int:
         held = 0 if self.block is None else self.block.nbytes
         return held + self.count * (9 + (self.dimension // 2 if self.codes is not None else 0))

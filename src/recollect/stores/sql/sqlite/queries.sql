@@ -111,9 +111,9 @@ SELECT lanes.space, vectors.vector FROM vectors JOIN lanes ON lanes.no = vectors
 SELECT count(*) FROM vectors WHERE key >= ? AND key < ?;
 
 -- name: add_job
--- A text waits for its vector.
+-- A text waits for its vector. One that was put back starts afresh; one that somebody has on lease (due, without an error) goes on.
 INSERT INTO outbox (key, space, view) VALUES (?, ?, ?)
-ON CONFLICT (key, space, view) DO UPDATE SET attempts = 0, due = 0, error = NULL;
+ON CONFLICT (key, space, view) DO UPDATE SET attempts = 0, due = 0, error = NULL WHERE error IS NOT NULL;
 
 -- name: remove_jobs
 -- A record's jobs.
@@ -125,7 +125,7 @@ SELECT number, key, view, attempts FROM outbox WHERE space = ? AND due <= ? AND 
 
 -- name: lease_job
 -- Nobody else takes it until then.
-UPDATE outbox SET due = ?, attempts = attempts + 1 WHERE number = ?;
+UPDATE outbox SET due = ?, attempts = attempts + 1, error = NULL WHERE number = ?;
 
 -- name: postpone_job
 -- Not before then, and why.
@@ -150,6 +150,31 @@ SELECT count(*) FROM outbox WHERE key >= ? AND key < ? AND space = ? AND view = 
 -- name: jobs_of
 -- A record's jobs.
 SELECT number, space, view FROM outbox WHERE key = ?;
+
+-- name: remove_job_of
+-- A record's vector is there: nothing waits for it any more.
+DELETE FROM outbox WHERE key = ? AND space = ? AND view = ?;
+
+-- name: remove_jobs_of_space
+-- An owner's jobs in a space that goes.
+DELETE FROM outbox WHERE key >= ? AND key < ? AND space = ?;
+
+-- name: jobs_of_keys
+-- What some records wait for.
+SELECT key, space, view FROM outbox WHERE key IN (SELECT value FROM json_each(?)) ORDER BY key, space, view;
+
+-- name: keys_after
+-- The next records of an owner, in the order they were added.
+SELECT key FROM records WHERE key > ? AND key < ? ORDER BY key LIMIT ?;
+
+-- name: some_vectors
+-- The first vectors of a lane.
+SELECT key FROM vectors WHERE key >= ? AND key < ? ORDER BY key LIMIT ?;
+
+-- name: owners
+-- Everybody who has a record or a setting.
+SELECT path FROM owners WHERE EXISTS (SELECT 1 FROM records WHERE records.owner = owners.no)
+  OR EXISTS (SELECT 1 FROM settings WHERE settings.owner = owners.no) ORDER BY path;
 
 -- name: settings
 -- An owner's settings.
