@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-pytest.register_assert_rewrite("recollect.conformance", "recollect.testing")
+pytest.register_assert_rewrite("recollect.conformance", "recollect.conformance_knowledge", "recollect.testing")
 
 STORES = ("inmemory", "sqlite")
 

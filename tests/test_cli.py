@@ -136,7 +136,7 @@ def test_remember_takes_every_field(run):
         "session": "s", "turn": 3, "speaker": "Nora", "at": "2026-01-02T03:04:00Z", "recorded_at": None,
         "valid_from": "2026-01-01T00:00:00Z", "valid_to": "2027-01-01T00:00:00Z", "superseded_by": None, "superseded_at": None,
         "tags": ["a", "b"], "quality": 0.25, "confidence": 0.5, "reinforced": 0, "source": "mail",
-        "views": {"user": "Only hers."}, "metadata": {"page": "7"},
+        "views": {"user": "Only hers."}, "metadata": {"page": "7"}, "entities": [], "links": [], "dates": [],
     }  # fmt: skip
 
 

@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 
 from recollect import stores
 from recollect.errors import RecollectError
-from recollect.ports import Add, Amend, Forget
+from recollect.ports import Add, Amend, Forget, Learn
 from recollect.query import Where
-from recollect.records import Record, micros, moment
+from recollect.records import Entity, Link, Record, Span, micros, moment
 from recollect.stores.inmemory import InMemoryStore
 
 BACKENDS = {"sqlite": "sqlite:///{folder}/memory.db"}
@@ -40,15 +40,24 @@ moments = st.sampled_from(MOMENTS)
 maybe_moments = st.one_of(st.none(), moments)
 sessions = st.sampled_from([None, "s1", "s2"])
 kinds = st.sampled_from(["semantic", "identity", "fact"])
-roles = st.sampled_from(["note", "turn"])
+roles = st.sampled_from(["note", "turn", "derived"])
+sources = st.sampled_from([None, "record:m1", "record:m5"])
+ENTITIES = [(), (Entity(name="Priya", type="person", aliases=("Mom",)),), (Entity(name="東京"), Entity(name="Goa", type="place"))]
+LINKS = [
+    (), (Link(subject="Priya", predicate="likes", object="Goa"),),
+    (Link(subject="Mom", predicate="knows", object="Priya", weight=0.5, valid_to=MOMENTS[1], record="m9"),
+     Link(subject="Goa", predicate="near", object="beach")),
+]  # fmt: skip
+DATES = [(), (Span(start=MOMENTS[2], end=MOMENTS[1], text="then"),)]
 
 changeable = {
-    "kind": kinds, "role": roles, "session": sessions, "project": sessions, "agent": sessions, "source": sessions,
+    "kind": kinds, "role": roles, "session": sessions, "project": sessions, "agent": sessions, "source": sources,
     "turn": st.sampled_from([None, 0, 1, 2]), "recorded_at": moments, "valid_from": maybe_moments,
     "valid_to": maybe_moments, "superseded_by": st.sampled_from([None, "m1"]), "superseded_at": maybe_moments,
     "quality": st.sampled_from([0.5, 0.65, 1.0]), "reinforced": st.integers(0, 3), "speaker": st.sampled_from([None, "Priya"]),
     "tags": st.sampled_from([(), ("beach",), ("goa", "family")]), "views": st.dictionaries(st.just("user"), words),
-    "metadata": st.sampled_from([{}, {"x": 1}]),
+    "metadata": st.sampled_from([{}, {"x": 1}]), "entities": st.sampled_from(ENTITIES), "links": st.sampled_from(LINKS),
+    "dates": st.sampled_from(DATES),
 }  # fmt: skip
 
 
@@ -66,12 +75,16 @@ adds = st.tuples(st.just("add"), st.sampled_from(IDS), texts, fields, held, plac
 others = st.tuples(st.just("add"), st.sampled_from(IDS), texts, foreign, held, places)
 amends = st.tuples(st.just("amend"), st.integers(0, 8), edits, places, st.one_of(st.just({}), held))
 forgets = st.tuples(st.just("forget"), st.integers(0, 8))
+learns = st.tuples(
+    st.just("learn"), st.integers(0, 8), st.booleans(), some_of({name: changeable[name] for name in ("entities", "links")}, 2),
+    st.lists(st.sampled_from(IDS), max_size=2), st.integers(0, 8),
+)  # fmt: skip
 strangers = st.sampled_from(
     [("forget", "nobody"), ("amend", "nobody", {}, []), ("forget", "m1"), ("amend", "m1", {"quality": 0}, [])]
 )
 owners = st.sampled_from((OWNERS[0], OWNERS[0], *OWNERS))
 shelves = st.tuples(st.just("write"), owners, st.lists(adds, min_size=3, max_size=8))
-changes = st.lists(st.one_of(adds, amends, amends, forgets), min_size=1, max_size=3)
+changes = st.lists(st.one_of(adds, amends, amends, forgets, learns), min_size=1, max_size=3)
 risky = st.lists(st.one_of(adds, others, strangers), min_size=1, max_size=2)
 writes = st.tuples(st.just("write"), owners, changes)
 risks = st.tuples(st.just("risk"), owners, risky)
@@ -258,9 +271,13 @@ def concrete(oracle: InMemoryStore, step: tuple) -> tuple:
         return "write", *step[1:]
     if step[0] != "write":
         return step
-    ids, changes = sorted(record.id for record in oracle.records(range(999)) if record.owner == step[1]), []
+    texts = {record.id: record.text for record in oracle.records(range(999)) if record.owner == step[1]}
+    ids, changes = sorted(texts), []
     for verb, name, *rest in step[2]:
-        if verb != "add" and ids:
+        if verb == "learn":
+            name = ids[name % len(ids)] if ids else "m1"
+            changes.append((verb, name, texts.get(name, "") if rest[0] else "other", *rest[1:-1], IDS[rest[-1]]))
+        elif verb != "add" and ids:
             name = ids[name % len(ids)]
             changes.append((verb, name, *rest))
         elif verb == "add" and name not in ids:
@@ -292,6 +309,11 @@ def change_of(owner: str, verb: str, name: str, *rest):
         return Forget(id=name)
     if verb == "amend":
         return Amend(id=name, fields=rest[0], pending=rest[1], vectors=vectors_of(*rest[2:]))
+    if verb == "learn":
+        text, fields, ids, older = rest
+        common = {"owner": owner, "role": "derived", "source": f"record:{name}", "recorded_at": MOMENTS[0]}
+        facts = [Record(id=id, text=f"{name} says", links=LINKS[1], **common) for id in ids]
+        return Learn(id=name, text=text, fields=fields, facts=facts, amends=[Amend(id=older, fields={"quality": 0.1})])
     text, fields, numbers, pending = rest
     record = Record(**{"id": name, "owner": owner, "text": text, "recorded_at": MOMENTS[0], **fields})
     return Add(record=record, vectors=vectors_of(numbers), pending=pending)

@@ -13,6 +13,8 @@ from recollect.errors import NewerSchema
 from recollect.stores import migrate, sql, sqlite_file
 
 FORMATS = Path(__file__).parent / "formats"
+KNOWN = sql.migrations("sqlite/migrations")
+NEXT = migrate.latest(KNOWN) + 1
 
 
 def shape(path: Path) -> list[tuple]:
@@ -41,7 +43,7 @@ def test_a_migration_that_fails_leaves_the_file_as_it_was(tmp_path, monkeypatch)
     with Memory.open(str(path), owner="alice", embedder="none") as memory:
         memory.remember("Goa")
     before = shape(path)
-    broken = [(2, "broken", "CREATE TABLE extra (x); CREATE TABLE extra (x);")]
+    broken = [*KNOWN, (NEXT, "broken", "CREATE TABLE extra (x); CREATE TABLE extra (x);")]
     monkeypatch.setattr(sqlite_file.sql, "migrations", lambda path: broken)
     with pytest.raises(sqlite3.OperationalError, match="extra"):
         Memory.open(str(path), owner="alice", embedder="none")
@@ -56,14 +58,23 @@ def test_a_migrated_file_and_a_new_one_are_equal(tmp_path, monkeypatch):
     old, new = tmp_path / "old.db", tmp_path / "new.db"
     Memory.open(str(old), owner="alice", embedder="none").close()
     schema = sql.text("sqlite/schema.sql")
-    monkeypatch.setattr(sqlite_file.sql, "migrations", lambda path: [(2, "extra", added)])
+    monkeypatch.setattr(sqlite_file.sql, "migrations", lambda path: [*KNOWN, (NEXT, "extra", added)])
     monkeypatch.setattr(sqlite_file.sql, "text", lambda path: schema + "\n" + added)
     for path in (old, new):
         Memory.open(str(path), owner="alice", embedder="none").close()
         with sqlite3.connect(path) as connection:
-            assert connection.execute("PRAGMA user_version").fetchone() == (2,)
-            assert connection.execute("SELECT number FROM migrations ORDER BY number").fetchall() == [(1,), (2,)]
+            assert connection.execute("PRAGMA user_version").fetchone() == (NEXT,)
+            numbers = connection.execute("SELECT number FROM migrations ORDER BY number").fetchall()
+            assert numbers == [(number,) for number in range(1, NEXT + 1)]
         connection.close()
+    assert shape(old) == shape(new)
+
+
+def test_schema_1_becomes_what_a_new_file_is(tmp_path):
+    old, new = tmp_path / "old.db", tmp_path / "new.db"
+    old.write_bytes(gzip.decompress((FORMATS / "schema-1.db.gz").read_bytes()))
+    for path in (old, new):
+        Memory.open(str(path), owner="alice", embedder="none").close()
     assert shape(old) == shape(new)
 
 
@@ -79,3 +90,5 @@ def test_every_released_format_opens_and_answers(packed, tmp_path):
         assert [record.id for record in memory.history("m3")] == ["m2b", "m3"] and memory.flush() == 0
         memory.remember("and it can be written to", id="m9")
         assert memory.recall("written").hits[0].id == "m9"
+        said = memory.amend("m1", links=[("Priya's parents", "lives_in", "Goa")])
+        assert said.links[0].object == "Goa" and memory.get("m1") == said

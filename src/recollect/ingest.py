@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from .embed import Embedding
 from .errors import InvalidRecord, InvalidVector
+from .mentions import dates_given, entities_given, links_given, order_given
 from .normalize import clean_text
 from .ports import Add, Store
-from .records import EMPTY, KINDS, ROLES, VIEWS, Record, Scope, micros, moment
+from .records import DERIVED, EMPTY, KINDS, ROLES, VIEWS, Record, Scope, micros, moment
 
 if TYPE_CHECKING:
     import numpy as np
@@ -51,6 +52,9 @@ class Draft(TypedDict, total=False):
     metadata: Mapping[str, Any]
     supersedes: str
     vectors: Mapping[str, Any]  # view → numbers, instead of embedding it
+    entities: Sequence[Any]  # Entity, a name, (name, type), or {"name", "type", "aliases"}
+    links: Sequence[Any]  # Link, (subject, predicate, object), or {"subject", "predicate", "object", …}
+    dates: Sequence[Any]  # Span, (start, end), or {"start", "end", "text"}
 
 
 class Ids:
@@ -89,7 +93,7 @@ def record_of(
         said[name] = check(name, value)
     said.pop("vectors", None)
     if "valid_from" in said and "valid_to" in said:
-        _in_order(said["valid_from"], said["valid_to"])
+        order_given("valid_from", said["valid_from"], "valid_to", said["valid_to"])
     if supersedes := said.pop("supersedes", None):
         said["metadata"] = MappingProxyType({**said.get("metadata", {}), "supersedes": supersedes})
     at = said.pop("at", None)
@@ -118,7 +122,7 @@ def amended(old: Record, fields: Mapping[str, Any], scope: Scope, now: int) -> d
 
 def pending(record: Record, embedding: Embedding | None) -> list[tuple[str, str]]:
     """The (space, view) pairs this record still needs a vector for: views its model can read."""
-    if embedding is None:
+    if embedding is None or record.role == DERIVED:
         return []
     views = ("full", *(view for view in record.views if view != "full"))
     return [(embedding.space, view) for view in views if embedding.reads(record.view(view) or "")]
@@ -218,11 +222,6 @@ def _when(name: str, value: Any) -> datetime | str | None:
     return value if name == "at" and value == "ageless" else moment(micros(value, name))
 
 
-def _in_order(start: datetime | None, end: datetime | None) -> None:
-    if start is not None and end is not None and end <= start:
-        raise InvalidRecord(f"valid_to={end!s:.40} is not after valid_from={start!s:.40}.", hint="Swap them, or leave one out.")
-
-
 def _tags(name: str, tags: Any) -> tuple[str, ...]:
     if not tags:
         return ()
@@ -272,5 +271,6 @@ _CHECKS: Mapping[str, Callable[[str, Any], Any]] = {
     **dict.fromkeys(("at", "valid_from", "valid_to"), _when), **dict.fromkeys(("quality", "confidence"), _share),
     "kind": _among(KINDS), "role": _among(ROLES), "turn": _whole, "reinforced": lambda name, value: _whole(name, value) or 0,
     "tags": _tags, "views": _views, "metadata": _metadata, "vectors": lambda name, value: value,
+    "entities": entities_given, "links": links_given, "dates": dates_given,
 }  # fmt: skip
 FIELDS = frozenset(_CHECKS)

@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from .records import EMPTY
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     import numpy as np
 
     from .query import Where
-    from .records import Record
+    from .records import Entity, Link, Record, Span
 
 AGELESS = 1 << 62  # the `at` of a record that has none: newer than everything, zero age
 
@@ -48,13 +50,37 @@ class Embedder(Protocol):
         """float32, one row a text."""
 
 
+class Extraction(NamedTuple):
+    """What a text speaks of. `views` are its facets, such as `preferences`; `at` is when it happened, where the text says so."""
+
+    entities: Sequence[Entity] = ()
+    links: Sequence[Link] = ()
+    dates: Sequence[Span] = ()
+    views: Mapping[str, str] = EMPTY
+    at: datetime | None = None
+
+
+class Extractor(Protocol):
+    """Finds in records what their texts speak of. Never returns fewer extractions than records; raises when it can't."""
+
+    fingerprint: str  # such as `extract:rules-1`: the outbox space of what waits for it; equal means equal results
+    inline: bool  # microseconds a text and no I/O: done in the write itself
+
+    def extract(self, records: Sequence[Record]) -> list[Extraction]:
+        """One extraction a record, in their order."""
+
+
 class Found(NamedTuple):
-    """What a search found, best first: equal scores newest first, then by id. `relaxed` says AND became OR."""
+    """What a search found, best first: equal scores newest first, then by id. `relaxed` says AND became OR.
+
+    `reasons` tells, where a search can, how it came to a key.
+    """
 
     keys: list[int]
     scores: list[float]
     relaxed: bool = False
     note: str = ""
+    reasons: Mapping[int, str] = EMPTY
 
 
 class Facts(NamedTuple):
@@ -108,18 +134,55 @@ class Vector(Protocol):
         """Remove the owner's vectors of a space, and what waits for one there. How many vectors those were."""
 
 
-class Graph(Protocol):
-    """Entities and links. A store that has one offers it as `graph`; without it, graph routes are skipped and say so."""
+class Node(NamedTuple):
+    """A named thing, with every name records give it, and how many records in sight name it."""
 
-    def walk(self, where: Where, text: str, limit: int, hops: int) -> Found:
-        """Records one or two hops from the entities the text names."""
+    name: str
+    type: str = "thing"
+    aliases: tuple[str, ...] = ()
+    mentions: int = 0
+
+
+class Edge(NamedTuple):
+    """A link between two nodes, by their names, and the id of the record that says so. Moments in microseconds; None: open."""
+
+    subject: str
+    predicate: str
+    object: str
+    record: str
+    weight: float = 1.0
+    confidence: float = 1.0
+    valid_from: int | None = None
+    valid_to: int | None = None
+
+
+class Neighborhood(NamedTuple):
+    """The nodes around one, nearest first, and the edges among them."""
+
+    nodes: Sequence[Node] = ()
+    edges: Sequence[Edge] = ()
+
+
+class Graph(Protocol):
+    """Entities and links, derived from the records in sight. A store that has one offers it as `graph`; without it, graph
+    routes are skipped and say so. docs/stores.md defines names, paths and scores."""
+
+    def walk(self, where: Where, text: str, limit: int, hops: int, *, facts: bool = True) -> Found:
+        """Records that mention what the text names, or what lies up to `hops` links from it. `facts`: what was derived stands
+        for itself; otherwise the record it came from takes its place."""
+
+    def entities(self, where: Where, limit: int) -> list[Node]:
+        """Named things, those most often mentioned first, then by name."""
+
+    def neighborhood(self, where: Where, name: str, hops: int, limit: int) -> Neighborhood:
+        """Up to `limit` nodes within `hops` of the one with this name, itself first; nothing when there is none."""
 
 
 class Temporal(Protocol):
-    """Records by the span of time a question names. A store that has one offers it as `temporal`."""
+    """Records by when what they speak of happened. A store that has one offers it as `temporal`."""
 
-    def within(self, where: Where, text: str, limit: int) -> Found:
-        """Records whose event time falls into the span; nothing when the text names none."""
+    def within(self, where: Where, start: int, end: int, limit: int) -> Found:
+        """Records whose `dates`, or else whose `at`, fall into the span from `start` to before `end` (microseconds)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,7 +211,24 @@ class Forget:
     id: str
 
 
-Change = Add | Amend | Forget
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Learn:
+    """Write what was extracted from a record, in place of what was derived from it before, and drop the job that asked for it.
+
+    A fact whose id is there already is left as it is. Nothing but the job is touched when the record has gone or its text is no
+    longer this one.
+    """
+
+    id: str
+    text: str
+    fields: Mapping[str, object]  # as of an Amend
+    facts: Sequence[Record] = ()  # role `derived`, source `record:<id>`
+    amends: Sequence[Amend] = ()  # of older facts, such as those now superseded; one that has gone is passed over
+    pending: Sequence[tuple[str, str]] = ()
+    job: int | None = None
+
+
+Change = Add | Amend | Forget | Learn
 
 
 class Receipt(NamedTuple):
@@ -169,7 +249,7 @@ class Holding(NamedTuple):
 
 
 class Job(NamedTuple):
-    """A text that waits for its vector."""
+    """A text that waits for its vector, or for an extractor when its space is one's fingerprint."""
 
     number: int
     key: int
@@ -187,7 +267,7 @@ class Outbox(Protocol):
     def settle(self, space: str, done: Sequence[tuple[Job, np.ndarray | None]]) -> int:
         """Store vectors and drop their jobs, in one transaction; skips records that changed or went meanwhile.
 
-        None in place of a vector: the model knows no word of the text, and asking again would change nothing.
+        None in place of a vector: there is none to be had, and asking again would change nothing.
         """
 
     def postpone(self, jobs: Sequence[Job], due: int, error: str) -> None:

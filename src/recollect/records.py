@@ -18,7 +18,9 @@ KINDS = (
     "semantic", "episodic", "procedural", "identity", "fact",
     "person", "place", "organisation", "project", "event", "relationship", "preference",
 )  # fmt: skip
-ROLES = ("note", "turn", "session", "summary")
+ROLES = ("note", "turn", "session", "summary", "derived")
+ENTITY_TYPES = ("person", "place", "organisation", "project", "event", "thing")
+DERIVED = "derived"  # the role of what was extracted from another record: the text and vector routes never see it
 VIEWS = ("full", "user", "assistant", "next_user", "personal_info", "preferences", "events")
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -55,8 +57,26 @@ class Scope:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Entity:
+    """A named thing that a record speaks of, and the other names the record gives it."""
+
+    name: str
+    type: str = "thing"
+    aliases: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Span:
+    """A stretch of time that a record's text speaks of: from `start`, before `end`, and the words that said so."""
+
+    start: datetime
+    end: datetime
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Link:
-    """A typed edge between two named things, and the record that says so."""
+    """A typed edge between two named things. `record` is the one that says so, where it is not the one that holds it."""
 
     subject: str
     predicate: str
@@ -69,7 +89,10 @@ class Link:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """One memory. `at` is when it happened (None: ageless), `recorded_at` when we were told."""
+    """One memory. `at` is when it happened (None: ageless), `recorded_at` when we were told.
+
+    `entities`, `links` and `dates` are what its text speaks of: given by the caller, or found by extraction.
+    """
 
     id: str
     owner: str
@@ -94,13 +117,21 @@ class Record:
     source: str | None = None
     views: Mapping[str, str] = field(default_factory=empty)
     metadata: Mapping[str, object] = field(default_factory=empty)
+    entities: tuple[Entity, ...] = ()
+    links: tuple[Link, ...] = ()
+    dates: tuple[Span, ...] = ()
 
     def view(self, name: str) -> str | None:
         """The text of one view; `full` is the text itself unless the record names another."""
         return self.views.get(name, self.text if name == "full" else None)
 
     def embedded(self, name: str, space: str) -> str | None:
-        """The text of a view as a space's model is given it: the speaker's name before it, where the space says so."""
+        """The text of a view as a space's model is given it: the speaker's name before it, where the space says so.
+
+        None for what was derived: it has no words and no vectors of its own.
+        """
+        if self.role == DERIVED:
+            return None
         if name == "full" and self.speaker and space.endswith(SPOKEN) and "full" not in self.views:
             return f"{self.speaker}: {self.text}"
         return self.view(name)

@@ -166,7 +166,8 @@ def _graph(spec: RouteSpec, where: Where, query: Query, recipe: Recipe, vectors:
 
 
 def _temporal(spec: RouteSpec, where: Where, query: Query, recipe: Recipe, vectors: Vectors, store: Store) -> Found:
-    return _offered(store, "temporal").within(where, query.text, _size(spec, query))
+    _offered(store, "temporal")
+    raise Skip("the question names no span of time")  # none is read from questions yet
 
 
 def _offered(store: Store, name: str) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 
 from .errors import RecollectError
 from .rankings import Answer, Hit, Place, Ranking
-from .records import Record
+from .records import Entity, Link, Record, Span
 
 
 def answer_json(answer: Answer) -> dict[str, Any]:
@@ -73,6 +73,8 @@ def _plain(value: Any) -> Any:
         return _when(value)
     if isinstance(value, Place):
         return place_json(value)
+    if isinstance(value, (Entity, Link, Span)):
+        return {name: _plain(getattr(value, name)) for name in value.__dataclass_fields__}
     if isinstance(value, Mapping):
         return {name: _plain(one) for name, one in value.items()}
     return [_plain(one) for one in value] if isinstance(value, (list, tuple)) else value

@@ -15,8 +15,8 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
 from ..errors import DuplicateRecord, InvalidQuery, InvalidRecord, ScopeRequired, UnknownRecord
-from ..ports import Add, Amend, Change, Facts, Holding, Job, Receipt
-from ..records import Record, check_owner, micros
+from ..ports import Add, Amend, Change, Facts, Holding, Job, Learn, Receipt
+from ..records import DERIVED, Record, check_owner, micros
 from .scans import Lexical, Vector
 from .tables import Box, Row, Tables, Waiting, canonical, checked, own_copy, row_of, through_json, when
 
@@ -135,9 +135,30 @@ def _apply(tables: Tables, owner: str, change: Change) -> dict[str, int]:
     if isinstance(change, Add):
         return _add(tables, owner, change)
     row = tables.find(owner, change.id)
+    if isinstance(change, Learn):
+        return _learn(tables, owner, row, change)
     if row is None:
         raise UnknownRecord(f"{owner!r} has no record {change.id!r:.80}.", hint="Ids belong to one owner; list what is there.")
     return _amend(tables, row, change) if isinstance(change, Amend) else _forget(tables, row)
+
+
+def _learn(tables: Tables, owner: str, row: Row | None, change: Learn) -> Counter[str]:
+    """Fields, facts and amendments, unless the text is no longer what it was learned from; the job goes in any case."""
+    tables.jobs.pop(change.job, None)
+    if row is None or row.record.text != change.text:
+        return Counter()
+    done = Counter(_amend(tables, row, Amend(id=change.id, fields=change.fields, pending=change.pending)))
+    ids = {fact.id for fact in change.facts}
+    for old in tables.derived(owner, change.id):
+        if old.key in tables.rows and old.record.id not in ids:
+            done.update(_forget(tables, old))
+    for fact in change.facts:
+        if tables.find(owner, fact.id) is None:
+            done.update(_add(tables, owner, Add(record=fact)))
+    for amend in change.amends:
+        if older := tables.find(owner, amend.id):
+            done.update(_amend(tables, older, amend))
+    return done
 
 
 def _add(tables: Tables, owner: str, change: Add) -> dict[str, int]:
@@ -151,7 +172,7 @@ def _add(tables: Tables, owner: str, change: Add) -> dict[str, int]:
     tables.last_key += 1
     tables.keys[record.owner, record.id] = tables.last_key
     row = tables.rows[tables.last_key] = row_of(tables.last_key, record)
-    for (space, view), vector in (change.vectors or {}).items():
+    for (space, view), vector in (change.vectors or {}).items() if record.role != DERIVED else ():
         _put_vector(tables, row, space, view, vector)
     _queue(tables, row, [place for place in change.pending if place not in (change.vectors or {})])
     return {"added": 1}
@@ -164,11 +185,11 @@ def _amend(tables: Tables, row: Row, change: Amend) -> dict[str, int]:
     after = tables.rows[row.key] = row_of(row.key, canonical(replace(row.record, **change.fields)))
 
     def stale(view: str, space: str) -> bool:
-        return row.record.embedded(view, space) != after.record.embedded(view, space)
+        return after.record.role == DERIVED or row.record.embedded(view, space) != after.record.embedded(view, space)
 
     _drop(tables.vectors, [place for place in tables.vectors if place[0] == row.key and stale(place[2], place[1])])
     _drop(tables.jobs, [n for n, w in tables.jobs.items() if w.job.key == row.key and stale(w.job.view, w.space)])
-    given = change.vectors or {}
+    given = (change.vectors or {}) if after.record.role != DERIVED else {}
     for (space, view), vector in given.items():
         _put_vector(tables, after, space, view, vector)
     _drop(tables.jobs, [n for n, w in tables.jobs.items() if w.job.key == row.key and (w.space, w.job.view) in given])
@@ -176,7 +197,19 @@ def _amend(tables: Tables, row: Row, change: Amend) -> dict[str, int]:
     return {"amended": 1}
 
 
-def _forget(tables: Tables, row: Row) -> dict[str, int]:
+def _forget(tables: Tables, row: Row) -> Counter[str]:
+    """The record, and everything derived from it."""
+    done, going = Counter(_remove(tables, row)), [row]
+    while going:
+        gone = going.pop().record
+        derived = tables.derived(gone.owner, gone.id)
+        for row in derived:
+            done.update(_remove(tables, row))
+        going += derived
+    return done
+
+
+def _remove(tables: Tables, row: Row) -> dict[str, int]:
     del tables.rows[row.key], tables.keys[row.record.owner, row.record.id]
     vectors = _drop(tables.vectors, [place for place in tables.vectors if place[0] == row.key])
     jobs = _drop(tables.jobs, [number for number, w in tables.jobs.items() if w.job.key == row.key])

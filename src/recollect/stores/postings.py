@@ -116,9 +116,10 @@ class Postings:
         self.total -= int(self.lengths[slot])
         self._norm = None
 
-    def replace(self, slot: int, blob: bytes, length: int) -> None:
-        """A record's words have changed."""
-        self.drop(slot)
+    def add(self, slot: int, blob: bytes, length: int) -> None:
+        """One record's words; its slot is new, or was dropped."""
+        self._grow(slot + 1)
+        self._norm = None
         self.lengths[slot] = length
         self.records += 1
         self.total += length

@@ -9,13 +9,15 @@ from types import MappingProxyType
 
 from ..errors import InvalidRecord
 from ..normalize import fold
-from ..records import EMPTY, Record, micros, moment
+from ..records import DERIVED, EMPTY, Entity, Link, Record, Span, micros, moment
 from ..tokens import language_of, pack, terms
 
 _EPOCH, _MICROSECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(microseconds=1)
 _new = object.__new__
 _PUT = [Record.__dict__[field.name].__set__ for field in fields(Record)]
-TEXTUAL = frozenset({"text", "speaker", "tags", "views"})  # fields whose change changes words or vectors
+TEXTUAL = frozenset({"text", "speaker", "tags", "views", "role"})  # fields whose change changes words or vectors
+MENTIONS = frozenset({"entities", "links", "dates"})  # kept in a table of their own
+NO_WORDS = (0, "en", b"")  # of what was derived
 
 
 def index_text(record: Record) -> str:
@@ -27,6 +29,8 @@ def index_text(record: Record) -> str:
 
 def indexed(record: Record) -> tuple[int, str, bytes]:
     """A record's length in terms, its language, and its packed terms."""
+    if record.role == DERIVED:
+        return NO_WORDS
     text = index_text(record)
     language = language_of(text)
     blob, length = pack(terms(text, language))
@@ -44,6 +48,41 @@ def values_of(record: Record, index: tuple[int, str, bytes]) -> tuple:
     )  # fmt: skip
 
 
+def mentions_of(record: Record) -> tuple[str | None, str | None, str | None] | None:
+    """The columns of `mentions` after the key; None when the record speaks of nothing."""
+    if not (record.entities or record.links or record.dates):
+        return None
+    links = [
+        [one.subject, one.predicate, one.object, one.record, one.weight, micros(one.valid_from), micros(one.valid_to)]
+        for one in record.links
+    ]
+    return (
+        _dump([[one.name, one.type, list(one.aliases)] for one in record.entities]), _dump(links),
+        _dump([[micros(one.start), micros(one.end), one.text] for one in record.dates]),
+    )  # fmt: skip
+
+
+def entities_of(column: str | None) -> tuple[Entity, ...]:
+    """A record's entities from their column."""
+    rows = json.loads(column) if column else ()
+    return tuple([Entity(name=name, type=of, aliases=tuple(aliases)) for name, of, aliases in rows])
+
+
+def links_of(column: str | None) -> tuple[Link, ...]:
+    """A record's links from their column."""
+    return tuple([
+        Link(subject=subject, predicate=predicate, object=object, record=record, weight=weight, valid_from=moment(start),
+             valid_to=moment(end))
+        for subject, predicate, object, record, weight, start, end in (json.loads(column) if column else ())
+    ])  # fmt: skip
+
+
+def dates_of(column: str | None) -> tuple[Span, ...]:
+    """A record's dates from their column."""
+    rows = json.loads(column) if column else ()
+    return tuple([Span(start=moment(start), end=moment(end), text=text) for start, end, text in rows])
+
+
 def record_of(row: tuple, owner: str) -> Record:
     """A row of `record_by_key` or `records_by_keys`.
 
@@ -51,13 +90,14 @@ def record_of(row: tuple, owner: str) -> Record:
     costs three times as much, and ten records are made for every answer.
     """
     (_, _, id, text, kind, role, agent, project, session, turn, speaker, at, recorded_at, valid_from, valid_to, superseded_by,
-     superseded_at, tags, quality, confidence, reinforced, source, views, metadata) = row  # fmt: skip
+     superseded_at, tags, quality, confidence, reinforced, source, views, metadata, entities, links, dates) = row  # fmt: skip
     record = _new(Record)
     values = (
         id, owner, text, kind, role, agent, project, session, turn, speaker, moment(at), moment(recorded_at),
         moment(valid_from), moment(valid_to), superseded_by, moment(superseded_at),
         tuple(json.loads(tags)) if tags else (), quality, confidence, reinforced, source,
         MappingProxyType(json.loads(views)) if views else EMPTY, MappingProxyType(json.loads(metadata)) if metadata else EMPTY,
+        entities_of(entities) if entities else (), links_of(links) if links else (), dates_of(dates) if dates else (),
     )  # fmt: skip
     for put, value in zip(_PUT, values, strict=True):
         put(record, value)

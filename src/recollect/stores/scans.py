@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from .. import tokens
 from ..errors import InvalidQuery
 from ..ports import Found
+from ..records import DERIVED
 from .tables import Box, Row, Tables, checked, visible, when
 
 if TYPE_CHECKING:
@@ -23,6 +24,11 @@ if TYPE_CHECKING:
     from ..query import Where
 
 _MOST = 255  # a term counts at most this often, so that a store may keep counts in bytes
+
+
+def _heard(rows: list[Row]) -> list[Row]:
+    """What was said. What was derived from it has no words, and counts nowhere as a text."""
+    return [row for row in rows if row.record.role != DERIVED]
 
 
 def _found(where: Where, scored: Iterable[tuple[float, Row]], limit: int) -> Found:
@@ -55,7 +61,7 @@ class Lexical:
         """Share of the query's meaningful tokens that the text holds, or `second`: at least so many, covering so much of it."""
         query = set(tokens.meaningful(tokens.characters(text)))
         scored = []
-        for row in self._box.read().seen(where) if query else ():
+        for row in _heard(self._box.read().seen(where)) if query else ():
             both = query & set(tokens.characters(row.record.text))
             if both and (len(both) / len(query) >= share or (second and _covers(both, row.record.text, *second))):
                 scored.append((round(len(both) / len(query), 9), row))
@@ -64,7 +70,7 @@ class Lexical:
     def substring(self, where: Where, text: str, limit: int) -> Found:
         """Texts that hold the whole query, case folded and without its outer spaces."""
         wanted = tokens.fold(text).strip()
-        rows = self._box.read().seen(where) if wanted else []
+        rows = _heard(self._box.read().seen(where)) if wanted else []
         return _found(where, [(1.0, row) for row in rows if wanted in tokens.fold(row.record.text)], limit)
 
 
@@ -76,7 +82,7 @@ def _covers(both: set[str], text: str, least: int, share: float) -> bool:
 
 def _words(tables: Tables, where: Where, text: str, *, every: bool) -> list[tuple[float, Row]]:
     scored = []
-    for shelf in tables.shelves(where):
+    for shelf in map(_heard, tables.shelves(where)):
         query = tokens.query_terms(text, sorted({"en", *(row.language for row in shelf)}))
         for row, score in zip(shelf, _bm25(shelf, query), strict=True):
             if score > 0 and visible(row.record, where) and (not every or _has_all(row, text)):

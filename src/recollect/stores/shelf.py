@@ -14,6 +14,7 @@ import numpy as np
 
 from ..ports import Facts
 from ..query import Where
+from ..records import DERIVED
 from .postings import Postings
 from .vectors import Lane
 
@@ -25,6 +26,7 @@ _COLUMNS = {
     "quality": np.float64, "reinforced": np.int64, "language": np.int32, "there": np.bool_,
 }  # fmt: skip
 FEW = 24
+_ROLE = 3  # where the `columns` query has it
 _FACTS = ("at", "kind", "role", "session", "turn", "quality", "reinforced")
 
 
@@ -91,25 +93,28 @@ class Shelf:
             for slot, name in zip(slots.tolist(), ids, strict=True):
                 self.ids[slot] = name
         self._fill(slots, rows)
-        *_, lengths, _, blobs = zip(*rows, strict=True)
-        self.postings.load(slots.tolist(), blobs, lengths)
+        said = [(slot, row[-1], row[-3]) for slot, row in zip(slots.tolist(), rows, strict=True) if row[_ROLE] != DERIVED]
+        if said:
+            self.postings.load(*zip(*said, strict=True))
 
     def amend(self, slot: int, row: tuple | None, *, words: bool) -> None:
         """A record has changed, or gone when there is no row; `words`: what its text routes find has changed too."""
         if not self.columns["there"][slot]:
             return
         self._current = None
+        heard = self.names.names[self.columns["role"].item(slot)] != DERIVED
         self._languages[int(self.columns["language"][slot])] -= 1
         if words:
             self.characters = None
         if row is None:
             self.columns["there"][slot] = False
             self._gone = True
+        else:
+            self._fill(np.asarray([slot]), [row])
+        if heard and (words or row is None):
             self.postings.drop(slot)
-            return
-        self._fill(np.asarray([slot]), [row])
-        if words:
-            self.postings.replace(slot, row[-1], row[-3])
+        if words and row is not None and row[_ROLE] != DERIVED:
+            self.postings.add(slot, row[-1], row[-3])
 
     @property
     def languages(self) -> list[str]:

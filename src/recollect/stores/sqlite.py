@@ -267,6 +267,10 @@ class SqliteStore:
 
     def _replay(self, connection, shelf: Shelf, what: str, number: int, slots: Sequence[int]) -> None:
         lanes = [lane for lane in shelf.lanes.values() if what == "words" or lane.number == number]
+        if what == "mentions":
+            for slot in slots:
+                self._at_hand.pop(shelf.base + slot, None)
+            return
         if what != "vectors":
             rows = {}
             for slot in slots:

@@ -15,9 +15,9 @@ from types import SimpleNamespace
 import numpy as np
 
 from ..errors import DuplicateRecord, InvalidRecord, InvalidVector, ScopeRequired, UnknownRecord
-from ..ports import Add, Amend, Change, Forget, Receipt
-from ..records import Record, Scope
-from .rows import TEXTUAL, indexed, record_of, values_of
+from ..ports import Add, Amend, Change, Forget, Learn, Receipt
+from ..records import DERIVED, Record, Scope
+from .rows import MENTIONS, TEXTUAL, indexed, mentions_of, record_of, values_of
 from .vectors import usable
 
 KEPT_CHANGES = 5000
@@ -66,7 +66,7 @@ class Writing:
                 continue
             self._add_all(adds)
             adds = []
-            self._amend(owner, change) if isinstance(change, Amend) else self._forget(owner, change)
+            _DO[type(change)](self, owner, change)
         self._add_all(adds)
         self.finish()
         return Receipt(self.added, self.amended, self.removed, self.unchanged)
@@ -140,6 +140,9 @@ class Writing:
             rows.append((mark.no << 32 | mark.next_slot, mark.no, add.record.id, *values_of(add.record, index)))
             mark.next_slot += 1
         self.run_many(self.q.add_record, rows)
+        mentions = [(row[0], *spoken) for row, (add, _) in zip(rows, adds, strict=True) if (spoken := mentions_of(add.record))]
+        if mentions:
+            self.run_many(self.q.put_mentions, mentions)
         return slots
 
     def _new_among(self, adds: list[tuple[Add, Index]]) -> list[tuple[Add, Index]]:
@@ -162,12 +165,12 @@ class Writing:
 
     def _derive(self, add: Add, slot: int) -> None:
         mark, record = self.mark(add.record.owner), add.record
-        for (space, view), vector in (add.vectors or {}).items():
+        for (space, view), vector in (add.vectors or {}).items() if record.role != DERIVED else ():
             self.put_vector(mark, slot, space, view, record.embedded(view, space) or "", vector)
         self._queue(mark.no << 32 | slot, record, [lane for lane in add.pending if lane not in (add.vectors or {})])
 
     def _queue(self, key: int, record: Record, pending: Iterable[tuple[str, str]]) -> None:
-        self.run_many(self.q.add_job, [(key, space, view) for space, view in pending if record.view(view)])
+        self.run_many(self.q.add_job, [(key, space, view) for space, view in pending if record.embedded(view, space)])
 
     def _find(self, owner: str, id: str) -> Record | None:
         row = self.run(self.q.key_of, (self.mark(owner).no, id)).fetchone()
@@ -182,45 +185,85 @@ class Writing:
             raise InvalidRecord(f"{wrong[0]!r} can't be amended.", hint="Any field of a record can, but id and owner.")
         new = dataclasses.replace(old, **change.fields)
         key = self.run(self.q.key_of, (mark.no, change.id)).fetchone()[0]
-        slot = key & 0xFFFFFFFF
         if new != old:
-            self.run(self.q.replace_record, (*values_of(new, indexed(new)), key))
-            mark.tell("words" if TEXTUAL & set(change.fields) else "columns", slot)
-            self._drop_stale(mark, key, old, new)
-        given = change.vectors or {}
+            self._replace(mark, key, old, new, set(change.fields))
+        given = (change.vectors or {}) if new.role != DERIVED else {}
         for (space, view), vector in given.items():
-            self.put_vector(mark, slot, space, view, new.embedded(view, space) or "", vector)
+            self.put_vector(mark, key & 0xFFFFFFFF, space, view, new.embedded(view, space) or "", vector)
             self.run(self.q.remove_job_of, (key, space, view))
         self._queue(key, new, [lane for lane in change.pending if lane not in given])
         self.amended += 1
 
+    def _replace(self, mark: Mark, key: int, old: Record, new: Record, fields: set[str]) -> None:
+        slot = key & 0xFFFFFFFF
+        if fields & MENTIONS:
+            spoken = mentions_of(new)
+            self.run(*(self.q.put_mentions, (key, *spoken)) if spoken else (self.q.remove_mentions, (key,)))
+        if fields <= MENTIONS:
+            mark.tell("mentions", slot)
+            return
+        self.run(self.q.replace_record, (*values_of(new, indexed(new)), key))
+        mark.tell("words" if TEXTUAL & fields else "columns", slot)
+        self._drop_stale(mark, key, old, new)
+
     def _drop_stale(self, mark: Mark, key: int, old: Record, new: Record) -> None:
         """Vectors and jobs of texts that are no longer what they were."""
         for lane, space, view, _ in self.run(self.q.lanes_of, (mark.no,)).fetchall():
-            if old.embedded(view, space) != new.embedded(view, space):
+            if new.role == DERIVED or old.embedded(view, space) != new.embedded(view, space):
                 self.run(self.q.remove_vector, (lane << 32 | key & 0xFFFFFFFF,))
         for number, space, view in self.run(self.q.jobs_of, (key,)).fetchall():
             if old.embedded(view, space) != new.embedded(view, space):
                 self.run(self.q.remove_job, (number,))
 
+    def _learn(self, owner: str, change: Learn) -> None:
+        if change.job is not None:
+            self.run(self.q.remove_job, (change.job,))
+        record = self._find(owner, change.id)
+        if record is None or record.text != change.text:
+            return
+        self._amend(owner, Amend(id=change.id, fields=change.fields, pending=change.pending))
+        ids = {fact.id for fact in change.facts}
+        for name in self._derived(owner, change.id):
+            if name not in ids:
+                self._forget(owner, Forget(id=name))
+        fresh = {fact.id: Add(record=fact) for fact in change.facts if self._find(owner, fact.id) is None}
+        self._add_all([(add, indexed(add.record)) for add in fresh.values()])
+        for amend in change.amends:
+            if self._find(owner, amend.id) is not None:
+                self._amend(owner, amend)
+
+    def _derived(self, owner: str, id: str) -> list[str]:
+        return [row[0] for row in self.run(self.q.derived_from, (self.mark(owner).no, f"record:{id}")).fetchall()]
+
     def _forget(self, owner: str, change: Forget) -> None:
         mark = self.mark(owner)
-        row = self.run(self.q.key_of, (mark.no, change.id)).fetchone()
-        if row is None:
+        if self.run(self.q.key_of, (mark.no, change.id)).fetchone() is None:
             raise UnknownRecord(f"{owner} has no record {change.id!r:.80}.")
-        slot = row[0] & 0xFFFFFFFF
+        going = [change.id]
+        while going:
+            row = self.run(self.q.key_of, (mark.no, name := going.pop())).fetchone()
+            if row is not None:
+                self._remove(mark, row[0])
+                going += self._derived(owner, name)
+
+    def _remove(self, mark: Mark, key: int) -> None:
+        slot = key & 0xFFFFFFFF
         lanes = [lane for lane, *_ in self.run(self.q.lanes_of, (mark.no,)).fetchall()]
         vectors = sum(self.run(self.q.remove_vector, (lane << 32 | slot,)).rowcount for lane in lanes)
-        jobs = self.run(self.q.remove_jobs, row).rowcount
-        self.run(self.q.remove_record, row)
+        jobs = self.run(self.q.remove_jobs, (key,)).rowcount
+        self.run(self.q.remove_mentions, (key,))
+        self.run(self.q.remove_record, (key,))
         mark.tell("words", slot)
         for name, count in (("records", 1), ("vectors", vectors), ("jobs", jobs)):
             self.removed[name] = self.removed.get(name, 0) + count
 
 
+_DO = {Amend: Writing._amend, Forget: Writing._forget, Learn: Writing._learn}
+
+
 def _content(record: Record, index: Index) -> tuple:
     """What two records must share to be the same: everything but when we were told."""
-    return values_of(dataclasses.replace(record, recorded_at=_LONG_AGO), index)
+    return *values_of(dataclasses.replace(record, recorded_at=_LONG_AGO), index), mentions_of(record)
 
 
 def may_write(owner: str, record: Record) -> bool:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from .. import tokens
 from ..errors import InvalidRecord, InvalidVector, StoreClosed
 from ..ports import AGELESS, Job
-from ..records import Record, micros, moment
+from ..records import DERIVED, Record, micros, moment
 
 if TYPE_CHECKING:
     import numpy as np
@@ -123,6 +123,11 @@ class Tables:
     def seen(self, where: Where) -> list[Row]:
         return [row for shelf in self.shelves(where) for row in shelf if visible(row.record, where)]
 
+    def derived(self, owner: str, record_id: str) -> list[Row]:
+        """What was derived from a record of this owner."""
+        source = f"record:{record_id}"
+        return [row for row in self.shelf(owner) if row.record.role == DERIVED and row.record.source == source]
+
     def find(self, owner: str, record_id: str) -> Row | None:
         return self.rows.get(self.keys.get((owner, record_id), 0))
 
@@ -156,6 +161,8 @@ class Box:
 
 
 def row_of(key: int, record: Record) -> Row:
+    if record.role == DERIVED:
+        return Row(key=key, record=record, language="en", terms={}, length=0)
     language = tokens.language_of(record.text)
     terms = list(tokens.terms(index_text(record), language))
     return Row(key=key, record=record, language=language, terms=Counter(terms), length=len(terms))
@@ -165,7 +172,18 @@ def canonical(record: Record) -> Record:
     """The record as it would come back from a file: moments in UTC, metadata as JSON keeps it, nothing shared."""
     times = {name: moment(micros(getattr(record, name), name)) for name in _TIMES}
     metadata = through_json(record.metadata, "metadata")
-    return replace(record, **times, tags=tuple(record.tags), views=dict(record.views), metadata=metadata)
+    record = replace(record, **times, tags=tuple(record.tags), views=dict(record.views), metadata=metadata)
+    if not (record.entities or record.links or record.dates):
+        return replace(record, entities=(), links=(), dates=())
+    return replace(
+        record, entities=tuple(replace(one, aliases=tuple(one.aliases)) for one in record.entities),
+        links=tuple(replace(one, **_utc(one, "valid_from", "valid_to")) for one in record.links),
+        dates=tuple(replace(one, **_utc(one, "start", "end")) for one in record.dates),
+    )  # fmt: skip
+
+
+def _utc(value: object, *names: str) -> dict[str, object]:
+    return {name: moment(micros(getattr(value, name), name)) for name in names}
 
 
 def own_copy(record: Record) -> Record:

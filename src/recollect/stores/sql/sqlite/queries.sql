@@ -28,6 +28,19 @@ WHERE key = ?;
 -- The row and with it text, terms, tags, views, metadata.
 DELETE FROM records WHERE key = ?;
 
+-- name: put_mentions
+-- What a record speaks of, in place of what it spoke of before.
+INSERT INTO mentions (key, entities, links, dates) VALUES (?, ?, ?, ?)
+ON CONFLICT (key) DO UPDATE SET entities = excluded.entities, links = excluded.links, dates = excluded.dates;
+
+-- name: remove_mentions
+-- It speaks of nothing.
+DELETE FROM mentions WHERE key = ?;
+
+-- name: derived_from
+-- What was derived from a source: ids, oldest first.
+SELECT id FROM records WHERE owner = ? AND source = ? AND role = 'derived' ORDER BY key;
+
 -- name: key_of
 -- Where an id lives.
 SELECT key FROM records WHERE owner = ? AND id = ?;
@@ -35,14 +48,14 @@ SELECT key FROM records WHERE owner = ? AND id = ?;
 -- name: record_by_key
 -- A whole record.
 SELECT key, owner, id, text, kind, role, agent, project, session, turn, speaker, at, recorded_at, valid_from, valid_to,
-  superseded_by, superseded_at, tags, quality, confidence, reinforced, source, views, metadata
-FROM records WHERE key = ?;
+  superseded_by, superseded_at, tags, quality, confidence, reinforced, source, views, metadata, entities, links, dates
+FROM records LEFT JOIN mentions USING (key) WHERE key = ?;
 
 -- name: records_by_keys
 -- Whole records; the list of keys comes as a JSON array, so one statement serves every length.
 SELECT key, owner, id, text, kind, role, agent, project, session, turn, speaker, at, recorded_at, valid_from, valid_to,
-  superseded_by, superseded_at, tags, quality, confidence, reinforced, source, views, metadata
-FROM records WHERE key IN (SELECT value FROM json_each(?));
+  superseded_by, superseded_at, tags, quality, confidence, reinforced, source, views, metadata, entities, links, dates
+FROM records LEFT JOIN mentions USING (key) WHERE key IN (SELECT value FROM json_each(?));
 
 -- name: keys_by_ids
 -- Keys of ids.
@@ -58,8 +71,8 @@ SELECT key, id, kind, role, agent, project, session, coalesce(turn, -1), coalesc
 FROM records WHERE key >= ? AND key < ? ORDER BY key;
 
 -- name: texts
--- The texts of a range of keys, for the routes that read them whole.
-SELECT key, text FROM records WHERE key >= ? AND key < ? ORDER BY key;
+-- The texts of a range of keys, for the routes that read them whole and never see what was derived.
+SELECT key, text FROM records WHERE key >= ? AND key < ? AND role <> 'derived' ORDER BY key;
 
 -- name: changes_since
 -- What happened to an owner's rows after a change number, oldest first.
@@ -211,8 +224,8 @@ INSERT INTO facts (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET v
 -- name: some_texts
 -- Records after a key, to make their terms anew.
 SELECT key, owner, id, text, kind, role, agent, project, session, turn, speaker, at, recorded_at, valid_from, valid_to,
-  superseded_by, superseded_at, tags, quality, confidence, reinforced, source, views, metadata
-FROM records WHERE key > ? ORDER BY key LIMIT 1000;
+  superseded_by, superseded_at, tags, quality, confidence, reinforced, source, views, metadata, entities, links, dates
+FROM records LEFT JOIN mentions USING (key) WHERE key > ? ORDER BY key LIMIT 1000;
 
 -- name: put_terms
 -- A record's terms, length and language.

@@ -56,6 +56,17 @@ CREATE TABLE records (
 CREATE UNIQUE INDEX records_by_id ON records (owner, id);
 CREATE INDEX records_by_session ON records (owner, session, turn) WHERE session IS NOT NULL;
 
+-- What was extracted from a record is found by its source, to go with it.
+CREATE INDEX derived_by_source ON records (owner, source) WHERE role = 'derived';
+
+-- What records speak of, as JSON: a row for those only that speak of something, so that reading all of an owner's is short.
+CREATE TABLE mentions (
+  key INTEGER PRIMARY KEY,
+  entities TEXT,
+  links TEXT,
+  dates TEXT
+);
+
 -- What happened to rows that a reader may hold already: amended and forgotten slots, new vectors. Appended records need no
 -- entry, a reader sees them by their slot. Old entries are pruned; a reader who is further behind loads anew.
 CREATE TABLE changes (
