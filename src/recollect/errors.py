@@ -47,6 +47,12 @@ class InvalidVector(RecollectError, ValueError):
     code = "invalid_vector"
 
 
+class InvalidDataset(RecollectError, ValueError):
+    """The evaluation data can't be used as it is."""
+
+    code = "invalid_dataset"
+
+
 class ScopeRequired(RecollectError, PermissionError):
     """No scope, no data: name an owner."""
 

@@ -82,6 +82,12 @@ def models_folder(settings: Settings, environ: Mapping[str, str] | None = None) 
     return Path(env.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "recollect" / "models"
 
 
+def cache_folder(environ: Mapping[str, str] | None = None) -> Path:
+    """Where lies what can be made again."""
+    env = os.environ if environ is None else environ
+    return Path(env.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "recollect"
+
+
 def live_recipe(base: Recipe, live: Mapping[str, Any]) -> Recipe:
     """The recipe in force: the configured one, changed by the owner's live settings."""
     try:

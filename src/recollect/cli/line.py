@@ -203,6 +203,19 @@ COMMANDS = (
         examples=("recollect restore memory-2026-03-01.db --force",),
     ),
     Command(
+        "eval", "Measure how well recipes find, on evaluation data.", "measuring:evaluate",
+        (
+            arg("folder", metavar="FOLDER", nargs="+", help="a set: corpus.jsonl, queries.jsonl and qrels.tsv; a BEIR folder; "
+                "LoCoMo's or LongMemEval's JSON; or a folder of sets"),
+            words("recipe", "a recipe, or a baseline: grep, bm25, dense, rrf; all presets and baselines if not given", "RECIPE"),
+            arg("--embedder", metavar="NAME", help="what turns text into vectors; else the one that is configured"),
+            words("without", "leave out questions of this category; adversarial if not given", "CATEGORY"),
+            arg("--markdown", action="store_true", help="print the tables as Markdown"),
+            arg("--cache", metavar="FOLDER", help="where vectors are kept between runs"),
+        ),
+        examples=("recollect eval data/locomo --recipe balanced --recipe bm25",),
+    ),
+    Command(
         "models", "The models that can be installed; install, check or remove one.", "keeping:models",
         (
             arg("action", metavar="ACTION", nargs="?", choices=("list", "install", "verify", "remove"), default="list",
