@@ -22,9 +22,9 @@ SOURCE = ROOT / "src" / "recollect"
 # A module may import what stands before it. `stores` and `embedders` stand beside the line, and see their own and NOUNS.
 ORDER = (
     "errors", "records", "query", "rankings", "recipe_fields", "recipes", "recipe_text", "ports", "stopwords", "tokens",
-    "normalize", "mentions", "fuse", "score", "diversify", "expand", "render", "embed", "routes", "ingest", "asking", "recall",
-    "explain", "upkeep", "settings", "memory", "wire", "portable", "conformance_knowledge", "conformance", "testing", "demo",
-    "evaluate", "cli", "__main__",
+    "date_words", "date_count", "date_rules", "dates_han", "dates", "normalize", "mentions", "fuse", "score", "diversify",
+    "expand", "render", "embed", "routes", "ingest", "asking", "recall", "explain", "upkeep", "settings", "memory", "wire",
+    "portable", "conformance_knowledge", "conformance", "testing", "demo", "evaluate", "cli", "__main__",
 )  # fmt: skip
 NOUNS = {"errors", "records", "query", "rankings", "ports", "stopwords", "tokens", "normalize"}
 # Imports inside a function that go against the line: a noun that prints itself asks whoever knows how.
