@@ -23,7 +23,8 @@ SOURCE = ROOT / "src" / "recollect"
 ORDER = (
     "errors", "records", "query", "rankings", "recipe_fields", "recipes", "recipe_text", "ports", "stopwords", "tokens",
     "date_words", "date_count", "date_rules", "dates_han", "dates", "normalize", "mentions", "fuse", "score", "diversify",
-    "expand", "render", "embed", "routes", "ingest", "asking", "recall", "explain", "upkeep", "settings", "memory", "wire",
+    "expand", "render", "embed", "routes", "ingest", "asking", "recall", "explain",
+    "moving", "upkeep", "settings", "memory", "wire",
     "portable", "conformance_knowledge", "conformance", "testing", "demo", "evaluate", "cli", "__main__",
 )  # fmt: skip
 NOUNS = {"errors", "records", "query", "rankings", "ports", "stopwords", "tokens", "normalize"}

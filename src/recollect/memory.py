@@ -15,21 +15,20 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from itertools import islice
 from typing import TYPE_CHECKING, Any, Unpack
 
-from . import upkeep
+from . import moving, upkeep
 from .asking import limit_of, name_of, question_of, vectors_of, where_fields
 from .embed import GRACE, Embedding, Worker
 from .errors import InvalidRecord, UnknownRecord
 from .explain import Explanation, explain_answer, why_not
 from .ingest import Draft, Ids, additions, amended, pending
-from .ports import Amend, Embedder, Forget
+from .ports import Amend, Embedder, Forget, Holding
 from .query import Query, Where
 from .rankings import Answer
 from .recall import recall
 from .recipes import Recipe, as_recipe
-from .records import Record, Scope, micros
+from .records import EMPTY, Record, Scope, micros
 from .render import Rendered, render, strip_blocks
 from .settings import Settings, checked_live, live_recipe, load, models_folder
 from .stores import open_store
@@ -201,16 +200,24 @@ class Memory:
 
     # Upkeep
 
-    def take(self, records: Iterable[Record]) -> dict[str, int]:
-        """Take in records as they are, their times and versions too; one whose id is there already is left alone."""
+    def take(self, records: Iterable[Record | Holding]) -> dict[str, int]:
+        """Take in records as they are, their times, versions and vectors too; one whose id is there already is left alone."""
         counts: Counter[str] = Counter()
-        where, coming = self._where(timeless=True, shared=True), iter(records)
-        while batch := list(islice(coming, BATCH)):
-            adds, found = upkeep.take(batch, self._store, self._embedding, where)
-            self._store.write(self.scope.owner, adds)
-            self._kick(any(add.pending for add in adds))
+
+        def wrote(found: Counter[str], waits: bool) -> None:
             counts.update(found)
+            self._kick(waits)
+
+        holdings = (Holding(one, EMPTY, ()) if isinstance(one, Record) else one for one in records)
+        moving.take_all(holdings, self._store, self._embedding, wrote)
         return dict(counts)
+
+    def holdings(self) -> Iterator[Holding]:
+        """Every record with its vectors and what waits for one, in the order they came; what no longer holds, too."""
+        scope = self.scope
+        for held in self._store.holdings(scope.owner):
+            if scope.agent in (None, held.record.agent) and scope.project in (None, held.record.project):
+                yield held
 
     def reembed(self, *, dry_run: bool = False, progress: upkeep.Progress | None = None) -> dict[str, int]:
         """Embed every record that lacks a vector of the present model. What is done stays done: it may be interrupted."""

@@ -1,21 +1,19 @@
 """What a memory needs besides being asked: vectors of the present model, a sound file, a short log.
 
 For Memory's methods of the same names and the commands `reembed` and `upkeep`. Whatever does something can first show it. Not
-for moving records between files (`portable`), and not yet for expiring, consolidating or summarising.
+for carrying memories elsewhere (`moving`, `portable`), and not yet for expiring, consolidating or summarising.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import os
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from .embed import Embedding, Worker
 from .errors import StoreUnavailable
-from .ingest import as_they_are, pending
-from .ports import Add, Amend, Store
+from .ingest import pending
+from .ports import Amend, Store
 from .query import Where
 from .records import Record
 
@@ -38,19 +36,6 @@ def each(store: Store, where: Where, order: str) -> Iterator[Record]:
     """Every record, a batch in memory at a time; one that goes meanwhile is left out."""
     for keys in _batches(store.select(where, order=order, limit=EVERYTHING)):
         yield from store.records(keys)
-
-
-def take(records: Sequence[Record], store: Store, embedding: Embedding | None, where: Where) -> tuple[list[Add], Counter[str]]:
-    """What must be added so that these records are there, and how many are there already: `unchanged`, or with other content."""
-    keys = store.resolve(where, [record.id for record in records])
-    held = {record.id: record for record in store.records(list(keys.values()))}
-    fresh, counts = {}, Counter(added=0, unchanged=0, differing=0)
-    for record in records:
-        there = held.get(record.id) or fresh.get(record.id)
-        if there is None:
-            fresh[record.id] = record
-        counts["added" if there is None else "unchanged" if _same(there, record) else "differing"] += 1
-    return as_they_are(fresh.values(), embedding, store), counts
 
 
 def lacking(store: Store, embedding: Embedding, where: Where) -> Iterator[list[Amend]]:
@@ -120,10 +105,6 @@ def _readable(records: Sequence[Record], missing: dict, embedding: Embedding) ->
         return lost
     known = embedding.documents([record.text for record in lost])
     return [record for record, vector in zip(lost, known, strict=True) if vector is not None]
-
-
-def _same(there: Record, record: Record) -> bool:
-    return dataclasses.replace(there, recorded_at=record.recorded_at) == record
 
 
 def _batches(keys: Sequence[int]) -> Iterator[Sequence[int]]:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import sys
 from argparse import Namespace
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from ..errors import InvalidSetting, StoreUnavailable
+from ..errors import InvalidRecord, InvalidSetting, StoreUnavailable
 from .entry import configured, opened
 from .terminal import safe, sized
 
@@ -18,17 +19,19 @@ if TYPE_CHECKING:
     from .terminal import Bar, Screen
 
 OFTEN = 200  # records between two looks at the progress bar
+GZIPPED = b"\x1f\x8b"
+LONGEST_LINE = 256 << 20
 
 
 def take_in(args: Namespace, screen: Screen) -> None:
-    from ..portable import read_lines
+    from ..portable import load
 
     with (
-        _source(args.file) as (stream, size),
+        _source(args.file) as (stream, size, read),
         opened(args, screen, makes=True) as memory,
         screen.progress("importing", size) as bar,
     ):
-        counts = memory.take(read_lines(_watched(stream, bar), memory.scope, memory.now()))
+        counts = load(memory, _watched(stream, read, bar), vectors=not args.no_vectors, settings=not args.no_settings)
         counts = {"added": 0, "unchanged": 0, "differing": 0} | counts | {"waiting": memory.status()["waiting"]}
     if screen.as_json:
         screen.json(counts)
@@ -43,15 +46,11 @@ def take_in(args: Namespace, screen: Screen) -> None:
 
 
 def hand_out(args: Namespace, screen: Screen) -> None:
-    from ..portable import line_of
+    from ..portable import export
 
     with opened(args, screen) as memory, _sink(args.file, args.force) as stream, screen.progress("exporting") as bar:
         bar.total = memory.status()["records"]
-        count, shown = 0, args.file == "-" and screen.tty
-        for count, record in enumerate(memory.each(), 1):
-            stream.write(line_of(record, ascii_only=shown).encode() + b"\n")
-            if count % OFTEN == 0:
-                bar.step(count)
+        count = export(memory, stream, vectors=not args.no_vectors, ascii_only=args.file == "-" and screen.tty, done=bar.step)
     if args.file == "-":
         return
     screen.json({"exported": count, "file": args.file}) if screen.as_json else screen.say(
@@ -99,28 +98,39 @@ def restore(args: Namespace, screen: Screen) -> None:
     screen.json({"file": args.file, "restored": target, "bytes": size}) if screen.as_json else screen.say(said)
 
 
-def _watched(stream: IO[bytes], bar: Bar) -> Iterator[bytes]:
-    """The lines of a file, with a look at how far it is read."""
-    done = 0
-    for number, line in enumerate(stream, 1):
-        done += len(line)
+def _watched(stream: IO[bytes], read: Callable[[], int], bar: Bar) -> Iterator[bytes]:
+    """The lines of a file, none too long for the memory of this machine, with a look at how far it is read."""
+    number = 0
+    while line := stream.readline(LONGEST_LINE):
+        number += 1
+        if len(line) == LONGEST_LINE:
+            raise InvalidRecord(
+                f"Line {number} is longer than {sized(LONGEST_LINE)}.", hint="Import a file that recollect export wrote."
+            )
         if number % OFTEN == 0:
-            bar.step(done)
+            bar.step(read())
         yield line
 
 
 @contextmanager
-def _source(name: str) -> Iterator[tuple[IO[bytes], int]]:
+def _source(name: str) -> Iterator[tuple[IO[bytes], int, Callable[[], int]]]:
+    """A stream of lines, unpacked if it is packed; how large the file is, and how much of it is read."""
     if name == "-":
-        yield sys.stdin.buffer, 0
+        yield _unpacked(sys.stdin.buffer), 0, lambda: 0
         return
-    with open(name, "rb") as stream:
-        yield stream, os.path.getsize(name)
+    with open(name, "rb") as file:
+        yield _unpacked(file), os.path.getsize(name), file.tell
+
+
+def _unpacked(file: IO[bytes]) -> IO[bytes]:
+    """By its first bytes, not its name: a packed file may come through a pipe, or have lost its ending."""
+    first = file.peek(2)[:2] if hasattr(file, "peek") else b""
+    return gzip.open(file) if first == GZIPPED else file
 
 
 @contextmanager
 def _sink(name: str, force: bool) -> Iterator[IO[bytes]]:
-    """Standard output, or a file that gets its name when it is whole."""
+    """Standard output, or a file that gets its name when it is whole; packed, if the name ends so."""
     if name == "-":
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
@@ -128,10 +138,11 @@ def _sink(name: str, force: bool) -> Iterator[IO[bytes]]:
     _refuse(name, force)
     part = f"{name}.part"
     try:
-        with open(part, "wb") as stream:
-            yield stream
-            stream.flush()
-            os.fsync(stream.fileno())
+        with open(part, "wb") as file:
+            with gzip.open(file, "wb", compresslevel=6) if name.endswith(".gz") else nullcontext(file) as stream:
+                yield stream
+            file.flush()
+            os.fsync(file.fileno())
         os.replace(part, name)
     finally:
         Path(part).unlink(missing_ok=True)

@@ -145,21 +145,27 @@ COMMANDS = (
     ),
     Command(
         "import", "Remember what a file holds, one JSON record a line.", "files:take_in",
-        (arg("file", metavar="FILE", help="a file that export wrote, or lines of {\"text\": …}; - reads standard input"),),
-        more="Importing a file again changes nothing: a record whose id is there already is left as it is. A line without an id "
-        "is given one made from its content. The records become --owner's, whoever the file names. Vectors are not carried: "
-        "the texts are embedded again. A form that carries everything is to come; until then that is a backup.",
-        examples=("recollect import memories.jsonl",),
+        (
+            arg("file", metavar="FILE", help="a file that export wrote, or lines of {\"text\": …}; - reads standard input"),
+            arg("--no-vectors", action="store_true", help="take the texts alone and embed them anew"),
+            arg("--no-settings", action="store_true", help="leave out the settings the file carries"),
+        ),
+        more="Importing a file again changes nothing: a record whose id is there already is left as it is, and so is a setting; "
+        "so an import that was interrupted is simply run again. A line without an id is given one made from its content. The "
+        "records become --owner's, whoever the file names. Vectors come along, each in the space of its model; what this "
+        "memory's model lacks is embedded. A packed file (gzip) is unpacked. A damaged line is named by its number.",
+        examples=("recollect import memories.jsonl", "recollect import memories.jsonl.gz --owner bob"),
     ),
     Command(
         "export", "Write every record to a file, one JSON record a line.", "files:hand_out",
         (
             arg("file", metavar="FILE", nargs="?", default="-", help="the file; - or nothing writes to standard output"),
+            arg("--no-vectors", action="store_true", help="leave out vectors: a far smaller file, whose texts are embedded anew"),
             FORCE,
         ),
-        more="Every field of every record of the owner, expired and superseded ones too. Vectors and settings are not in it: "
-        "a backup has them.",
-        examples=("recollect export memories.jsonl", "recollect export | gzip > memories.jsonl.gz"),
+        more="Everything of the owner: every field of every record, expired and superseded ones too, vectors, what waits for "
+        "one, settings. It is one state of the memory, whatever is written meanwhile. Packed if the name ends in .gz.",
+        examples=("recollect export memories.jsonl.gz", "recollect export --no-vectors | grep Goa"),
     ),
     Command(
         "settings", "Show the settings in force, or change them.", "keeping:settings",

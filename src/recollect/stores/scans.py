@@ -54,14 +54,16 @@ class Lexical:
         found = _found(where, _words(tables, where, text, every=match != "any"), limit)
         if match == "relax" and not found.keys:
             found = _found(where, _words(tables, where, text, every=False), limit)
-            return found._replace(relaxed=bool(found.keys))
+            return found._replace(relaxed=bool(found.keys), note="no record has all the words: any word counts")
         return found
 
     def tokens(self, where: Where, text: str, limit: int, share: float, second: tuple[int, float] | None) -> Found:
         """Share of the query's meaningful tokens that the text holds, or `second`: at least so many, covering so much of it."""
         query = set(tokens.meaningful(tokens.characters(text)))
+        if not query:
+            return Found([], [], note="the question has no meaningful tokens")
         scored = []
-        for row in _heard(self._box.read().seen(where)) if query else ():
+        for row in _heard(self._box.read().seen(where)):
             both = query & set(tokens.characters(row.record.text))
             if both and (len(both) / len(query) >= share or (second and _covers(both, row.record.text, *second))):
                 scored.append((round(len(both) / len(query), 9), row))

@@ -1,0 +1,160 @@
+"""Whole memories on the move: taken in as they were, copied from store to store, and compared.
+
+    holdings of one store ─ take: what is new, what is there already, what differs ─ changes for another
+
+One stream of `Holding`s is behind import, copy and the check at a copy's end. A batch is one transaction, and taking in what is
+there already changes nothing: whatever was interrupted is simply run again. Not here: lines and files (`portable`).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+from .embed import Embedding
+from .ingest import as_they_are, pending
+from .ports import Add, Amend, Change, Holding, Store
+from .records import Record
+
+if TYPE_CHECKING:
+    import numpy as np
+
+BATCH = 500  # records in one transaction and in memory: with their vectors they may be large
+Progress = Callable[[int, int], None]  # done, of all
+One = TypeVar("One")
+Place = tuple[str, str]  # an owner and an id
+
+
+class Copied(NamedTuple):
+    """What became of one owner's records: how many there are, how many are new, which the target has otherwise or not at all."""
+
+    owner: str
+    records: int
+    added: int
+    lost: tuple[str, ...]  # ids, the first few
+    unlike: int  # records and settings that are there with other content
+
+    @property
+    def verified(self) -> bool:
+        return not self.lost and not self.unlike
+
+
+def take_all(
+    holdings: Iterable[Holding], store: Store, embedding: Embedding | None, wrote: Callable[[Counter[str], bool], None]
+) -> None:
+    """Take in whatever comes; after each batch `wrote` is told the counts and whether texts wait for vectors."""
+    for batch in batches(holdings):
+        changes, counts = take(batch, store, embedding)
+        for owner, its in changes.items():
+            store.write(owner, its)
+        wrote(counts, any(change.pending for its in changes.values() for change in its))
+
+
+def take(
+    holdings: Sequence[Holding], store: Store, embedding: Embedding | None
+) -> tuple[Mapping[str, list[Change]], Counter[str]]:
+    """Changes by owner that make these records be there, and how many are `added`, `unchanged`, or there as something else."""
+    there, fresh = _there(holdings, store), {}
+    changes: dict[str, list[Change]] = {}
+    counts = Counter(added=0, unchanged=0, differing=0)
+    for holding in holdings:
+        record = holding.record
+        place = record.owner, record.id
+        held = there.get(place) or fresh.get(place)
+        if held is None:
+            fresh[place] = holding
+        elif same(held.record, record):
+            changes.setdefault(record.owner, []).extend(_completed(held, holding))
+        counts["added" if held is None else "unchanged" if same(held.record, record) else "differing"] += 1
+    for add in _additions(list(fresh.values()), embedding, store):
+        changes.setdefault(add.record.owner, []).append(add)
+    return changes, counts
+
+
+def copy(source: Store, target: Store, owner: str, *, progress: Progress | None = None) -> Copied:
+    """Make the target hold all that the source holds of an owner, then compare both, record by record."""
+    total, done, counts = int(source.status(owner)["records"]), 0, Counter()
+
+    def wrote(batch: Counter[str], waits: bool) -> None:
+        nonlocal done
+        counts.update(batch)
+        done += batch.total()
+        tell(progress, done, 2 * total)
+
+    take_all(source.holdings(owner), target, None, wrote)
+    unlike = _settings_copied(source, target, owner)
+    lost, others, seen = [], 0, 0
+    for batch in batches(source.holdings(owner)):
+        theirs = {held.record.id: held for held in target.holdings(owner, [held.record.id for held in batch])}
+        lost += [held.record.id for held in batch if held.record.id not in theirs][:10]
+        others += sum(not holds(theirs[held.record.id], held) for held in batch if held.record.id in theirs)
+        seen += len(batch)
+        tell(progress, done + seen, 2 * total)
+    return Copied(owner, seen, counts["added"], tuple(lost[:10]), unlike + others)
+
+
+def holds(held: Holding, wanted: Holding) -> bool:
+    """Is all of a holding in another: the same record, the same vectors to the last bit, and nothing forgotten that waits?"""
+    if not same(held.record, wanted.record, told=True):
+        return False
+    vectors = all(_equal(held.vectors.get(lane), vector) for lane, vector in wanted.vectors.items())
+    return vectors and all(lane in held.waiting or lane in held.vectors for lane in wanted.waiting)
+
+
+def same(there: Record, record: Record, *, told: bool = False) -> bool:
+    """Equal in all but when we were told; `told`: in that, too."""
+    return (there if told else dataclasses.replace(there, recorded_at=record.recorded_at)) == record
+
+
+def batches(items: Iterable[One], size: int = BATCH) -> Iterator[list[One]]:
+    """The items, so many at a time."""
+    coming = iter(items)
+    while batch := list(islice(coming, size)):
+        yield batch
+
+
+def tell(progress: Progress | None, done: int, total: int) -> None:
+    if progress is not None:
+        progress(done, total)
+
+
+def _there(holdings: Sequence[Holding], store: Store) -> dict[Place, Holding]:
+    ids: dict[str, list[str]] = {}
+    for holding in holdings:
+        ids.setdefault(holding.record.owner, []).append(holding.record.id)
+    return {(owner, held.record.id): held for owner, names in ids.items() for held in store.holdings(owner, names)}
+
+
+def _completed(held: Holding, holding: Holding) -> list[Change]:
+    """What a record that is there lacks of its vectors, and of what waits for one."""
+    vectors = {lane: vector for lane, vector in holding.vectors.items() if lane not in held.vectors}
+    waiting = [lane for lane in holding.waiting if lane not in held.waiting and lane not in held.vectors]
+    if not vectors and not waiting:
+        return []
+    return [Amend(id=held.record.id, fields={}, vectors=vectors, pending=waiting)]
+
+
+def _additions(holdings: Sequence[Holding], embedding: Embedding | None, store: Store) -> Iterator[Add]:
+    """New records with the vectors they bring; what the present model still lacks is embedded now, or queued."""
+    short = [one for one in holdings if not one.vectors.keys() >= set(pending(one.record, embedding))]
+    made = {id(one): add for one, add in zip(short, as_they_are([one.record for one in short], embedding, store), strict=True)}
+    for one in holdings:
+        add = made.get(id(one)) or Add(record=one.record)
+        vectors = {**(add.vectors or {}), **one.vectors}
+        waiting = [lane for lane in dict.fromkeys([*add.pending, *one.waiting]) if lane not in vectors]
+        yield Add(record=one.record, vectors=vectors or None, pending=waiting)
+
+
+def _settings_copied(source: Store, target: Store, owner: str) -> int:
+    """Give the target the owner's settings that it has none of; how many it has otherwise."""
+    wanted, there = source.settings(owner), target.settings(owner)
+    if missing := {name: value for name, value in wanted.items() if name not in there}:
+        target.settings(owner, missing)
+    return sum(there[name] != wanted[name] for name in wanted.keys() & there.keys())
+
+
+def _equal(one: np.ndarray | None, other: np.ndarray) -> bool:
+    return one is not None and one.shape == other.shape and bool((one == other).all())
