@@ -2,44 +2,84 @@
 
 from __future__ import annotations
 
+import json
 from argparse import Namespace
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from .entry import configured
+from .entry import FAILED, configured
 
 if TYPE_CHECKING:
+    from ..evaluate.datasets import Dataset
     from ..evaluate.kept import Kept
+    from ..evaluate.report import Table
     from ..evaluate.run import System
     from .terminal import Screen
 
+NO_ANSWER = ("adversarial",)  # LoCoMo's questions about what never happened
+
 
 def evaluate(args: Namespace, screen: Screen) -> int:
-    from ..evaluate.datasets import read_all
-    from ..evaluate.report import markdown, result, tables
+    from ..evaluate.against import as_table, changes, earlier
+    from ..evaluate.page import page
+    from ..evaluate.report import tables
+
+    then = earlier(Path(args.against)) if args.against else None
+    found = _measured(args, screen)
+    moved = changes(found, then) if then is not None else []
+    made = tables(found) + ([as_table(moved)] if moved else [])
+    for file, text in ((args.save, json.dumps(found)), (args.html, page(found) if args.html else "")):
+        if file:
+            Path(file).write_text(text, encoding="utf-8")
+    if screen.as_json:
+        screen.json(found)
+    else:
+        _show(made, args.markdown, screen)
+    for one in found["sets"]:
+        for system in one["systems"]:
+            for trouble, count in system["troubles"].items():
+                screen.note(f"{one['name']}, {system['name']}: {count:,} questions: {trouble}")
+    worse = [change for change in moved if change.worse]
+    for change in worse:
+        screen.note(f"Worse: {change.system} on {change.set}, {change.metric} {change.now.difference.mean:+.3f}.", "red")
+    return FAILED if worse else 0
+
+
+def _measured(args: Namespace, screen: Screen) -> dict[str, Any]:
+    from ..evaluate.report import result
     from ..evaluate.run import run
 
-    systems = _systems(args.recipe)
-    sets = [one.without(args.without or ("adversarial",)) for one in read_all(args.folder)]
-    runs = []
-    with _embedder(args) as kept, screen.progress("measuring") as bar:
+    systems, sets = _systems(args.recipe), _sets(args)
+    with embedder(args) as kept, screen.progress("measuring") as bar:
+        runs = []
         for one in sets:
             if kept is not None:
                 kept.told = lambda done, name=one.name: bar.step(done, 0, f"{name}: embedding")
             runs.append(run(one, systems, kept, lambda done, total, name: bar.step(done, total, name)))
-        found = result(runs, {"name": kept.profile.name, "space": kept.space} if kept is not None else {"name": "none"})
-    if screen.as_json:
-        screen.json(found)
-    elif args.markdown:
-        screen.say(markdown(tables(found)))
-    else:
-        for table in tables(found):
-            screen.heading(table.title)
-            screen.table(table.rows, table.head, ("cyan",))
-            screen.say()
-    return 0
+        about = {"name": "none"} if kept is None else {"name": kept.profile.name, "space": kept.space}
+    return result(runs, about)
+
+
+def _show(made: Sequence[Table], as_markdown: bool, screen: Screen) -> None:
+    from ..evaluate.report import markdown
+
+    if as_markdown:
+        screen.say(markdown(made))
+        return
+    for table in made:
+        screen.heading(table.title)
+        if table.note:
+            screen.say(screen.paint(table.note, "dim"))
+        screen.table(table.rows, table.head, ("cyan",))
+        screen.say()
+
+
+def _sets(args: Namespace) -> list[Dataset]:
+    from ..evaluate.datasets import read_all
+
+    return [one.without(args.without or NO_ANSWER) for one in read_all(args.folder, whole=args.whole_sessions)]
 
 
 def _systems(asked: list[str] | None) -> dict[str, System]:
@@ -52,17 +92,18 @@ def _systems(asked: list[str] | None) -> dict[str, System]:
 
 
 @contextmanager
-def _embedder(args: Namespace) -> Iterator[Kept | None]:
+def embedder(args: Namespace) -> Iterator[Kept | None]:
     """The embedder that was named or is configured, its vectors kept in a file."""
     from ..embedders import open_embedder
     from ..evaluate.kept import Kept
     from ..settings import cache_folder, models_folder
 
     settings, _, _ = configured(args)
+    spec = args.embedder or settings.embedder
+    base_url = settings.ollama_base_url if spec.startswith("ollama") else settings.openai_base_url
     inner = open_embedder(
-        args.embedder or settings.embedder, models_dir=models_folder(settings), api_key=settings.openai_api_key or None,
-        base_url=settings.openai_base_url or None,
-    )  # fmt: skip
+        spec, models_dir=models_folder(settings), api_key=settings.openai_api_key or None, base_url=base_url or None
+    )
     folder = Path(args.cache) if args.cache else cache_folder() / "eval"
     kept = None if inner is None else Kept(inner, folder / "vectors.db")
     try:

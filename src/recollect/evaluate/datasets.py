@@ -11,6 +11,7 @@ A scope is somebody whose memory is searched: a question is answered from record
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -68,7 +69,7 @@ class Dataset:
         kept = tuple(question for question in self.questions if question.category not in categories)
         gone = len(self.questions) - len(kept)
         notes = (*self.notes, f"{gone} questions of {', '.join(categories)} left out") if gone else self.notes
-        return Dataset(name=self.name, items=self.items, questions=kept, digest=self.digest, notes=notes)
+        return dataclasses.replace(self, questions=kept, notes=notes)
 
 
 class Step(NamedTuple):
@@ -79,14 +80,15 @@ class Step(NamedTuple):
     arriving: Sequence[Item]
 
 
-def read_all(paths: Sequence[str | Path]) -> list[Dataset]:
-    """Every set that these paths hold, in order. Two sets of one name are told apart by their folders."""
-    found = [one for path in paths for one in _read(Path(path))]
-    names = [one.name for one in found]
-    doubled = {name for name in names if names.count(name) > 1}
+def read_all(paths: Sequence[str | Path], *, whole: bool = False) -> list[Dataset]:
+    """Every set that these paths hold, in order; sets of one name are told apart by their folders. `whole`: see `chats`."""
+    from .chats import read_chats
+
     homes = [home for path in paths for home in _homes(Path(path))]
+    found = [read_chats(home, whole) if home.is_file() else read_folder(home) for home in homes]
+    names = [one.name for one in found]
     return [
-        one if one.name not in doubled else _renamed(one, f"{home.resolve().parent.name}/{one.name}")
+        one if names.count(one.name) == 1 else dataclasses.replace(one, name=f"{home.resolve().parent.name}/{one.name}")
         for one, home in zip(found, homes, strict=True)
     ]
 
@@ -142,13 +144,6 @@ def _homes(path: Path) -> list[Path]:
     return inside
 
 
-def _read(path: Path) -> Iterator[Dataset]:
-    from .chats import read_chats
-
-    for home in _homes(path):
-        yield read_chats(home) if home.is_file() else read_folder(home)
-
-
 def read_folder(folder: Path) -> Dataset:
     """corpus.jsonl, queries.jsonl and qrels.tsv, as plain folders and BEIR's have them."""
     grades_file = next((folder / name for name in QRELS if (folder / name).exists()), None)
@@ -170,8 +165,6 @@ def made(
     name: str, items: Sequence[Item], questions: Sequence[Question], grades: Mapping[str, Mapping[str, float]], digest: str
 ) -> Dataset:
     """A set of the questions that have an answer; the others can't be found and say nothing."""
-    import dataclasses
-
     answered = tuple(
         dataclasses.replace(question, grades=dict(grades[question.id])) for question in questions if grades.get(question.id)
     )
@@ -313,9 +306,3 @@ def _digest(*paths: Path) -> str:
 
 def digest_of(path: Path) -> str:
     return _digest(path)
-
-
-def _renamed(dataset: Dataset, name: str) -> Dataset:
-    import dataclasses
-
-    return dataclasses.replace(dataset, name=name)

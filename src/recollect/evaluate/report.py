@@ -144,7 +144,7 @@ def _stages(one: Mapping[str, Any]) -> Table:
 
 def _compared(found: Mapping[str, Any]) -> Table:
     rows = [
-        [one["second"], _signed(one["difference"]), f"{one['p']:.4f}" + (" (exact)" if one["exact"] else ""), _verdict(one)]
+        [one["second"], _signed(one["difference"]), chance(one["p"]) + (" (exact)" if one["exact"] else ""), _verdict(one)]
         for one in found["comparisons"]
     ]
     first = found["comparisons"][0]["first"]
@@ -156,6 +156,11 @@ def _verdict(one: Mapping[str, Any]) -> str:
     if one["p"] >= 0.05:
         return "no different, as far as these questions tell"
     return "better" if one["difference"]["mean"] > 0 else "worse"
+
+
+def chance(p: float) -> str:
+    """A p-value as people write it."""
+    return "< 0.0001" if p < 0.0001 else f"{p:.4f}"
 
 
 def _three(value: float) -> str:
