@@ -153,3 +153,75 @@ class EmbedderResting(EmbedderFailed):
     """The embedder failed repeatedly and is left alone for a while (circuit open)."""
 
     code = "embedder_resting"
+
+
+class RecordChanged(RecollectError, RuntimeError):
+    """The record is no longer what the caller took it for."""
+
+    code = "record_changed"
+
+
+class InvalidRequest(RecollectError, ValueError):
+    """The request can't be understood."""
+
+    code = "invalid_request"
+
+
+class NotAuthenticated(RecollectError, PermissionError):
+    """A valid access token is needed."""
+
+    code = "not_authenticated"
+
+
+class NotAllowed(RecollectError, PermissionError):
+    """The access token does not allow this."""
+
+    code = "not_allowed"
+
+
+class NotFound(RecollectError, LookupError):
+    """There is nothing at this address."""
+
+    code = "not_found"
+
+
+class WrongMethod(RecollectError, LookupError):
+    """This address does not take this method."""
+
+    code = "wrong_method"
+
+
+class TooLarge(RecollectError, ValueError):
+    """The request is larger than the server takes."""
+
+    code = "too_large"
+
+
+class TooManyRequests(RecollectError, RuntimeError):
+    """This access token asks more often than it may."""
+
+    code = "too_many_requests"
+
+
+class KeyInUse(RecollectError, RuntimeError):
+    """A request with this idempotency key is being answered."""
+
+    code = "key_in_use"
+
+
+class KeyReused(RecollectError, ValueError):
+    """This idempotency key came with another request before."""
+
+    code = "key_reused"
+
+
+class Overloaded(RecollectError, RuntimeError):
+    """Too much is to be done at once."""
+
+    code = "overloaded"
+
+
+class TookTooLong(RecollectError, TimeoutError):
+    """The answer was not ready within the time a request may take."""
+
+    code = "took_too_long"

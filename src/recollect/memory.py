@@ -103,14 +103,14 @@ class Memory:
                 batch = []
         return records + (self._store_batch(batch) if batch else [])
 
-    def amend(self, id: str | Record, **fields: Any) -> Record:
-        """Change fields of a record; a changed text is searched anew and embedded again."""
+    def amend(self, id: str | Record, *, expected: Record | None = None, **fields: Any) -> Record:
+        """Change fields of a record; a changed text is searched anew and embedded again. `expected`: only if it is still this."""
         old = self.get(id)
         if "text" in fields:
             fields["text"] = _fresh(fields["text"])
         changed = amended(old, fields, self.scope, self._now())
         waiting = self._waiting(dataclasses.replace(old, **changed), changed)
-        self._store.write(old.owner, [Amend(id=old.id, fields=changed, pending=waiting)])
+        self._store.write(old.owner, [Amend(id=old.id, fields=changed, pending=waiting, expected=expected)])
         self._kick(waiting)
         return self.get(old.id)
 
@@ -119,10 +119,10 @@ class Memory:
         record = self.get(id)
         return self.amend(record, quality=min(1.0, max(0.0, record.quality + by)))
 
-    def forget(self, id: str | Record) -> dict[str, Any]:
+    def forget(self, id: str | Record, *, expected: Record | None = None) -> dict[str, Any]:
         """Remove a record and everything made from it. The receipt says what was removed from where."""
         record = self.get(id)
-        receipt = self._store.write(record.owner, [Forget(id=record.id)])
+        receipt = self._store.write(record.owner, [Forget(id=record.id, expected=expected)])
         return {"id": record.id, "owner": record.owner, "removed": dict(receipt.removed)}
 
     def flush(self, timeout: float = 60.0) -> int:
@@ -245,6 +245,11 @@ class Memory:
     # Settings and state
 
     @property
+    def store(self) -> Store:
+        """The open store, for whoever looks after it: a server that asks whether it answers."""
+        return self._store
+
+    @property
     def recipe(self) -> Recipe:
         """The recipe in force: the opened one, changed by the owner's live settings."""
         live = self._store.settings(self.scope.owner)
@@ -261,7 +266,7 @@ class Memory:
             "set": dict(self._store.settings(self.scope.owner)),
         }  # fmt: skip
 
-    def update_settings(self, **change: Any) -> dict[str, Any]:
+    def update_settings(self, /, **change: Any) -> dict[str, Any]:
         """Change live settings, at once: `recipe`, `weights`, or any field of a recipe; None goes back to the default."""
         held = self._store.settings(self.scope.owner)
         self._store.settings(self.scope.owner, checked_live(self._base, held, change))

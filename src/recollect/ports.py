@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from .errors import RecordChanged
 from .records import EMPTY
 
 if TYPE_CHECKING:
@@ -196,19 +197,24 @@ class Add:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Amend:
-    """Change fields of a record; `pending` views are to be embedded again. `vectors` take the place of those that are there."""
+    """Change fields of a record; `pending` views are to be embedded again. `vectors` take the place of those that are there.
+
+    `expected`: only if the record is still this one, else `RecordChanged`.
+    """
 
     id: str
     fields: Mapping[str, object]
     vectors: Mapping[tuple[str, str], np.ndarray] | None = None
     pending: Sequence[tuple[str, str]] = ()
+    expected: Record | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forget:
-    """Remove a record and everything derived from it."""
+    """Remove a record and everything derived from it. `expected`: only if it is still this one, else `RecordChanged`."""
 
     id: str
+    expected: Record | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -229,6 +235,12 @@ class Learn:
 
 
 Change = Add | Amend | Forget | Learn
+
+
+def meets(change: Amend | Forget, record: Record) -> None:
+    """For stores, inside the write: whether the record is the one this change was meant for."""
+    if change.expected is not None and change.expected != record:
+        raise RecordChanged(f"{change.id!r:.80} has been changed meanwhile.", hint="Look at it again, then decide.")
 
 
 class Receipt(NamedTuple):

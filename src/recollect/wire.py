@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 from .errors import RecollectError
+from .explain import explain_answer
 from .rankings import Answer, Hit, Place, Ranking
+from .recipes import PRESETS, Recipe, fields_table
 from .records import Entity, Link, Record, Span
+from .render import Rendered
 
 
 def answer_json(answer: Answer) -> dict[str, Any]:
@@ -58,6 +61,52 @@ def entry_json(hit: Hit) -> dict[str, Any]:
         "id": hit.id, "content": hit.text, "kind": hit.kind, "timestamp": _when(hit.at), "session_id": hit.session,
         "relevance_score": hit.score, "source": record.source, "tags": list(record.tags), "metadata": _plain(record.metadata),
     }  # fmt: skip
+
+
+def recall_json(answer: Answer, *, explain: bool = False) -> dict[str, Any]:
+    """An answer; with `explain`, the tree of every score besides."""
+    return answer_json(answer) | ({"explanation": explain_answer(answer).to_dict()} if explain else {})
+
+
+def context_json(answer: Answer, block: Rendered) -> dict[str, Any]:
+    """An answer as a prompt needs it: results as Annie's context engine gave them, and the safe block made of them."""
+    return {
+        "query": answer.query.text, "recipe": str(answer.recipe), "results": [result_json(hit) for hit in answer],
+        "memory": block.text, "included": list(block.included),
+        "dropped": [{"id": one.id, "reason": one.reason} for one in block.dropped], "chars": block.chars, "tokens": block.tokens,
+    }  # fmt: skip
+
+
+def result_json(hit: Hit) -> dict[str, Any]:
+    """A hit shaped as Annie's RetrievalResult."""
+    return {
+        "text": hit.text, "source_session": hit.session, "timestamp": _when(hit.at), "relevance_score": hit.score,
+        "entities": [entity.name for entity in hit.record.entities], "speaker": hit.speaker,
+    }  # fmt: skip
+
+
+def page_json(records: Sequence[Record], limit: int) -> dict[str, Any]:
+    """A page of records; `next` is what to go on after, if there may be more."""
+    return {
+        "records": [record_json(record) for record in records],
+        "next": records[-1].id if records and len(records) == limit else None,
+    }
+
+
+def history_json(id: str, versions: Sequence[Record]) -> dict[str, Any]:
+    """All versions of a memory, oldest first."""
+    return {"id": id, "versions": [record_json(record) for record in versions]}
+
+
+def recipes_json() -> dict[str, Any]:
+    """The presets, and what every field of a recipe and of a route may hold."""
+    return {"recipes": [recipe_json(recipe) for recipe in PRESETS.values()], "fields": [row._asdict() for row in fields_table()]}
+
+
+def recipe_json(recipe: Recipe) -> dict[str, Any]:
+    """A recipe in short: its text, and its routes with their weights."""
+    routes = [{"name": route.name, "kind": route.kind, "weight": route.weight, "text": str(route)} for route in recipe.routes]
+    return {"name": recipe.name, "text": str(recipe), "limit": recipe.limit, "routes": routes}
 
 
 def error_json(error: RecollectError) -> dict[str, Any]:

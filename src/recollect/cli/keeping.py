@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import __version__
 from ..errors import EmbedderFailed, InvalidSetting, UnknownEmbedder
+from ..wire import recipe_json, recipes_json
 from .entry import FAILED, configured, opened
 from .terminal import safe, sized
 
@@ -37,7 +38,7 @@ def recipes(args: Namespace, screen: Screen) -> None:
     from ..recipes import PRESETS
 
     if screen.as_json:
-        screen.json({"recipes": [_summary(recipe) for recipe in PRESETS.values()]})
+        screen.json(recipes_json())
         return
     rows = [(recipe.name, recipe.limit, ", ".join(_weighted(recipe))) for recipe in PRESETS.values()]
     screen.table(rows, ("recipe", "limit", "routes and their weights"), ("cyan",))
@@ -158,7 +159,7 @@ def _one_recipe(text: str, screen: Screen) -> None:
             {"name": row.name, "value": value, "default": row.default, "range": row.range, "meaning": row.meaning}
             for row, value in values
         ]
-        screen.json(_summary(recipe) | {"fields": fields})
+        screen.json(recipe_json(recipe) | {"fields": fields})
         return
     screen.heading(str(recipe))
     for route in recipe.routes:
@@ -174,11 +175,6 @@ def _plain_field(recipe: Recipe, name: str) -> str:
 
     one = next(field for field in fields(recipe) if field.name == name)
     return plain_text(one, getattr(recipe, name))
-
-
-def _summary(recipe: Recipe) -> dict[str, Any]:
-    routes = [{"name": route.name, "kind": route.kind, "weight": route.weight, "text": str(route)} for route in recipe.routes]
-    return {"name": recipe.name, "text": str(recipe), "limit": recipe.limit, "routes": routes}
 
 
 def _weighted(recipe: Recipe) -> list[str]:

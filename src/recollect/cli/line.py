@@ -240,6 +240,20 @@ COMMANDS = (
         examples=("recollect models", "recollect models install arctic-embed-s"),
     ),
     Command(
+        "serve", "Answer over HTTP: the interface for programs, and a page where you can see why.", "serving:serve",
+        (
+            arg("--host", metavar="HOST", default="127.0.0.1", help="the address to bind to; this machine only if not given"),
+            arg("--port", type=int, metavar="PORT", default=8000, help="8000 if not given; 0 takes a free one"),
+            arg("--workers", type=int, metavar="N", default=1, help="processes that answer; 1 if not given"),
+            arg("--timeout", type=float, metavar="SECONDS", default=30.0, help="for a request and its answer; 30 if not given"),
+            arg("--max-body", type=int, metavar="BYTES", default=8 << 20, help="the longest body; 8388608 if not given"),
+            arg("--rate", type=float, metavar="N", default=0.0,
+                help="requests a second for each token and process, twice as many at once; any number if not given"),
+        ),
+        more="Stops at SIGINT or SIGTERM, after it has finished what was begun. Needs the extra recollect[server].",
+        examples=("recollect serve", "recollect serve --port 8080 --workers 2"),
+    ),
+    Command(
         "demo", "Remember a made-up conversation, ask it three questions, and see why.", "tour:demo",
         more="In a temporary file, unless --db names one. Needs no network.", examples=("recollect demo",),
     ),

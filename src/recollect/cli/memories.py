@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InvalidRecord
-from ..wire import answer_json, record_json
+from ..wire import context_json, history_json, page_json, recall_json, record_json
 from .entry import opened
 from .terminal import safe, safe_lines
 
@@ -47,10 +47,7 @@ def recall(args: Namespace, screen: Screen) -> None:
     with opened(args, screen) as memory:
         answer = memory.recall(args.query, **asked(args))
     if screen.as_json:
-        from ..explain import explain_answer
-
-        more = {"explanation": explain_answer(answer).to_dict()} if args.explain else {}
-        screen.json(answer_json(answer) | more)
+        screen.json(recall_json(answer, explain=args.explain))
     elif args.explain:
         hits(answer, screen)
         screen.say()
@@ -70,11 +67,7 @@ def context(args: Namespace, screen: Screen) -> None:
         answer = memory.recall(args.query, **asked(args))
         block = memory.render(answer, max_chars=args.max_chars, max_tokens=args.max_tokens, ids=args.ids)
     if screen.as_json:
-        dropped = [{"id": one.id, "reason": one.reason} for one in block.dropped]
-        screen.json({
-            "query": args.query, "recipe": str(answer.recipe), "memory": block.text, "included": block.included,
-            "dropped": dropped, "chars": block.chars, "tokens": block.tokens,
-        })  # fmt: skip
+        screen.json(context_json(answer, block))
     elif block.text:
         screen.say(safe_lines(block.text))
 
@@ -93,7 +86,7 @@ def history(args: Namespace, screen: Screen) -> None:
     with opened(args, screen) as memory:
         versions = memory.history(args.id)
     if screen.as_json:
-        screen.json({"id": args.id, "versions": [record_json(record) for record in versions]})
+        screen.json(history_json(args.id, versions))
         return
     rows = [(r.id, day(r.recorded_at), day(r.superseded_at) or "now", r.text) for r in versions]
     screen.table(rows, ("id", "recorded", "until", "text"), ("cyan", "dim", "dim"))
@@ -104,7 +97,7 @@ def listing(args: Namespace, screen: Screen) -> None:
     with opened(args, screen) as memory:
         records = memory.list(limit=args.limit, order=args.order, after=args.after, timeless=args.all, **_given(narrower))
     if screen.as_json:
-        screen.json({"records": [record_json(record) for record in records]})
+        screen.json(page_json(records, args.limit))
         return
     rows = [(r.id, day(r.at), r.kind, r.session or "", _said(r)) for r in records]
     screen.table(rows, ("id", "at", "kind", "session", "text"), ("cyan", "dim", "", "dim"))

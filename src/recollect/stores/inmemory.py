@@ -15,7 +15,7 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
 from ..errors import DuplicateRecord, InvalidQuery, InvalidRecord, ScopeRequired, UnknownRecord
-from ..ports import Add, Amend, Change, Facts, Holding, Job, Learn, Receipt
+from ..ports import Add, Amend, Change, Facts, Holding, Job, Learn, Receipt, meets
 from ..records import DERIVED, Record, check_owner, micros
 from .scans import Lexical, Vector
 from .tables import Box, Row, Tables, Waiting, canonical, checked, own_copy, row_of, through_json, when
@@ -139,6 +139,7 @@ def _apply(tables: Tables, owner: str, change: Change) -> dict[str, int]:
         return _learn(tables, owner, row, change)
     if row is None:
         raise UnknownRecord(f"{owner!r} has no record {change.id!r:.80}.", hint="Ids belong to one owner; list what is there.")
+    meets(change, row.record)
     return _amend(tables, row, change) if isinstance(change, Amend) else _forget(tables, row)
 
 

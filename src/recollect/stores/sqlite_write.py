@@ -15,7 +15,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from ..errors import DuplicateRecord, InvalidRecord, InvalidVector, ScopeRequired, UnknownRecord
-from ..ports import Add, Amend, Change, Forget, Learn, Receipt
+from ..ports import Add, Amend, Change, Forget, Learn, Receipt, meets
 from ..records import DERIVED, Record, Scope
 from .rows import MENTIONS, TEXTUAL, indexed, mentions_of, record_of, values_of
 from .vectors import usable
@@ -180,6 +180,7 @@ class Writing:
         mark, old = self.mark(owner), self._find(owner, change.id)
         if old is None:
             raise UnknownRecord(f"{owner} has no record {change.id!r:.80}.")
+        meets(change, old)
         wrong = sorted(set(change.fields) - AMENDABLE)
         if wrong:
             raise InvalidRecord(f"{wrong[0]!r} can't be amended.", hint="Any field of a record can, but id and owner.")
@@ -239,6 +240,8 @@ class Writing:
         mark = self.mark(owner)
         if self.run(self.q.key_of, (mark.no, change.id)).fetchone() is None:
             raise UnknownRecord(f"{owner} has no record {change.id!r:.80}.")
+        if change.expected is not None:
+            meets(change, self._find(owner, change.id))
         going = [change.id]
         while going:
             row = self.run(self.q.key_of, (mark.no, name := going.pop())).fetchone()

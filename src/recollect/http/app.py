@@ -1,0 +1,61 @@
+"""The HTTP door as an ASGI application: `create(memory)`. Thin: endpoints translate, `Memory` does the work, in threads."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from .. import __version__
+from ..errors import RecollectError
+from ..memory import Memory
+from . import asking, memories, pages, tuning, watch
+from .gate import App, Gate
+from .problems import misread, of_status, problem, unexpected
+from .service import Caller, Limits, Service
+
+ABOUT = """Memory for agents: remembers what was said, recalls it by words, meaning and time, and says why.
+
+Send `Authorization: Bearer …` with a token of `recollect token create`. `X-Recollect-Owner` or `owner=` names whose memory
+is meant; left out, it is the token's own. What goes wrong is told as `{"error": {"code", "message", "hint"}}`.
+"""
+
+
+def create(memory: Memory, *, limits: Limits | None = None, owner: str | None = None, watched: watch.Watch | None = None) -> App:
+    """The application around an open memory, which it closes when it ends. `owner`: whose memory, where nobody is named."""
+    service = Service(memory, limits=limits or Limits(), owner=owner)
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI):
+        yield
+        await service.threads.end(memory.close)
+
+    inner = FastAPI(
+        title="recollect", version=__version__, description=ABOUT, docs_url=None, redoc_url=None, lifespan=lifespan,
+        exception_handlers={
+            RecollectError: _told, RequestValidationError: _misread, HTTPException: _refused, Exception: _failed,
+        }, separate_input_output_schemas=False,
+    )  # fmt: skip
+    for door in (memories.door, asking.door, tuning.door, watch.door, pages.door):
+        inner.include_router(door)
+    return Gate(inner, service, lambda sent: Caller(), watched or watch.Watch())
+
+
+async def _told(request: Request, error: Any) -> Response:
+    return problem(error)
+
+
+async def _misread(request: Request, error: Any) -> Response:
+    return problem(misread(error.errors()))
+
+
+async def _refused(request: Request, error: Any) -> Response:
+    return of_status(error.status_code, error.headers, request.method)
+
+
+async def _failed(request: Request, error: Any) -> Response:
+    return unexpected()

@@ -1,0 +1,118 @@
+"""Memories as resources: remember, list, look at, change, forget, follow their versions."""
+
+from __future__ import annotations
+
+import json
+from hashlib import blake2b
+from typing import Annotated, Any, Literal
+
+from fastapi import Body, Header, Path, Query
+from starlette.responses import Response
+
+from ..errors import RecordChanged
+from ..memory import Memory
+from ..records import Record
+from ..wire import history_json, page_json, record_json
+from . import shapes
+from .desk import AtDesk, Reply
+from .routing import Door
+from .shapes import Kind, Role, When
+
+door = Door(tags=["memories"])
+Id = Annotated[str, Path(description="The record's id.", max_length=400)]
+MOST_AT_ONCE = 10_000
+_ETAG = {"ETag": {"description": "The version of the record: give it as If-Match.", "schema": {"type": "string"}}}
+
+
+@door.post(
+    "/v1/memories", status_code=201, summary="Remember one text, or many",
+    answers=shapes.Record | shapes.Records, description="One memory is answered with its record, a list with `records`.",
+)  # fmt: skip
+async def remember(
+    desk: AtDesk, told: shapes.Memory | Annotated[list[shapes.Memory], Body(min_length=1, max_length=MOST_AT_ONCE)]
+):
+    if isinstance(told, list):
+        items = [one.given() for one in told]
+        return await desk.write(
+            lambda memory: Reply(found={"records": [record_json(one) for one in memory.remember_many(items)]}, status=201)
+        )
+    return await desk.write(lambda memory: _shown(memory.remember_many([told.given()])[0], status=201))
+
+
+@door.get("/v1/memories", answers=shapes.Page, summary="What is remembered, a page at a time")
+async def listing(
+    desk: AtDesk,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 50,
+    after: Annotated[str | None, Query(description="`next` of the page before.", max_length=400)] = None,
+    order: Literal["newest", "oldest", "turns"] = "newest",
+    kind: Annotated[list[Kind] | None, Query()] = None,
+    role: Annotated[list[Role] | None, Query()] = None,
+    session: Annotated[list[str] | None, Query()] = None,
+    project: Annotated[list[str] | None, Query()] = None,
+    as_of: When | None = None,
+    since: When | None = None,
+    all: Annotated[bool, Query(description="Also what has expired or was superseded.")] = False,
+):
+    narrower = {"kinds": kind, "roles": role, "sessions": session, "projects": project, "as_of": as_of, "since": since}
+    asked = {name: value for name, value in narrower.items() if value is not None}
+    return await desk.read(
+        lambda memory: page_json(memory.list(limit=limit, order=order, after=after, timeless=all, **asked), limit)
+    )
+
+
+@door.get("/v1/memories/{id:path}/history", answers=shapes.History, summary="All versions of a memory, oldest first")
+async def history(desk: AtDesk, id: Id):
+    return await desk.read(lambda memory: history_json(id, memory.history(id)))
+
+
+@door.get(
+    "/v1/memories/{id:path}", answers=shapes.Record, summary="One record", headers=_ETAG,
+    others={304: "The record is still the one of If-None-Match."},
+)  # fmt: skip
+async def look(desk: AtDesk, id: Id, if_none_match: Annotated[str | None, Header(max_length=400)] = None):
+    def work(memory: Memory) -> Any:
+        record = memory.get(id)
+        if if_none_match is not None and _matches(if_none_match, record):
+            return Response(status_code=304, headers={"ETag": etag(record)})
+        return _shown(record)
+
+    return await desk.read(work)
+
+
+@door.patch("/v1/memories/{id:path}", answers=shapes.Record, summary="Change fields of a record", headers=_ETAG)
+async def change(
+    desk: AtDesk, id: Id, fields: shapes.Change, if_match: Annotated[str | None, Header(max_length=400)] = None
+):
+    return await desk.write(
+        lambda memory: _shown(memory.amend(id, expected=_expected(memory, id, if_match), **fields.sent()))
+    )
+
+
+@door.delete("/v1/memories/{id:path}", answers=shapes.Receipt, summary="Remove a record and everything made from it")
+async def forget(desk: AtDesk, id: Id, if_match: Annotated[str | None, Header(max_length=400)] = None):
+    return await desk.write(lambda memory: memory.forget(id, expected=_expected(memory, id, if_match)))
+
+
+def etag(record: Record) -> str:
+    """The version of a record: a hash of all it holds."""
+    said = json.dumps(record_json(record), sort_keys=True).encode("ascii")
+    return f'"{blake2b(said, digest_size=12).hexdigest()}"'
+
+
+def _shown(record: Record, status: int = 200) -> Reply:
+    return Reply(found=record_json(record), status=status, headers={"ETag": etag(record)})
+
+
+def _expected(memory: Memory, id: str, if_match: str | None) -> Record | None:
+    """The record that If-Match means, which the store then holds us to; or the error that it is another by now."""
+    if if_match is None or if_match.strip() == "*":
+        return None
+    record = memory.get(id)
+    if not _matches(if_match, record):
+        raise RecordChanged(f"The record is {etag(record)} by now.", hint="Get it again, then decide.")
+    return record
+
+
+def _matches(header: str, record: Record) -> bool:
+    named = [one.strip().removeprefix("W/") for one in header.split(",")]
+    return "*" in named or etag(record) in named
