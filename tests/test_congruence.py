@@ -112,6 +112,7 @@ queries = st.one_of(
     ),
     st.tuples(st.just("select"), some(["newest", "oldest", "turns"]), limits, some([None, 0, 1])),
     st.tuples(st.just("resolve"), st.lists(some(IDS), max_size=3)),
+    st.tuples(st.just("within"), some([-9, -2, -1, 0]), some([-1, 0, 1, 9]), limits),
 )
 asks = st.tuples(st.just("ask"), owners, wheres, st.lists(queries, min_size=1, max_size=3))
 drops = st.tuples(st.just("drop"), owners, st.sampled_from(["toy", "other"]))
@@ -231,6 +232,7 @@ def battery():
         *(("select", order, 50, 0) for order in ("newest", "oldest", "turns")),
         ("tokens", "Goa beach 京", 50, 0.33, (2, 0.4)),
         ("substring", "oa", 50),
+        *(("within", first, last, 50) for first, last in ((-1, 1), (-9, 9), (-400, 0), (1, 1))),
     ]
     narrow = [(OWNERS[0], {"tenant": "acme", "as_of": NOW}), (OWNERS[0], {"since": NOW - DAY})]
     for owner, where in [*((owner, {}) for owner in OWNERS), *narrow]:
@@ -347,6 +349,9 @@ def answer(store, where: Where, verb: str, *rest):
         found = store.vector.nearest(
             where, space, view, vector(space, number), limit, threshold, beside=beside[0] if beside else None
         )
+    elif verb == "within":
+        first, after, limit = rest
+        found = store.temporal.within(where, NOW + first * DAY, NOW + after * DAY, limit)
     else:
         found = getattr(store.lexical, verb)(where, *rest)
     return names(store, found.keys), list(found.scores), found.relaxed

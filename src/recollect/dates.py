@@ -23,6 +23,7 @@ from .dates_han import han_marks
 from .records import Span
 from .tokens import language_of
 
+FIRST_MOMENT, LAST_MOMENT = (datetime.combine(day, time.min, UTC) for day in (FIRST, LAST))  # open ends
 MOST, LONGEST = 32, 20_000  # dates of one text, and characters of it that are read
 PADDING = 8  # empty items at the end, so that rules may look ahead
 _WORD = re.compile(r"[^\W\d_]+")
@@ -61,12 +62,16 @@ def dates_in(text: str, at: datetime | None) -> tuple[Span, ...]:
     return tuple(dict.fromkeys(found))[:MOST]
 
 
-@lru_cache(maxsize=256)
 def asked(text: str, now: datetime) -> tuple[Span, ...]:
     """The spans a question names, open ones too: "since March" runs to the end of time, "before 8 May" from its beginning."""
+    return _asked(text, now.astimezone(UTC).date())
+
+
+@lru_cache(maxsize=256)
+def _asked(text: str, anchor: date) -> tuple[Span, ...]:
     if not likely(text):
         return ()
-    return tuple(dated.span() for dated in _read(text, now.astimezone(UTC).date(), False, opened=True))[:MOST]
+    return tuple(dated.span() for dated in _read(text[:LONGEST], anchor, False, opened=True))[:MOST]
 
 
 def likely(text: str) -> bool:

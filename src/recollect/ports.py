@@ -183,7 +183,11 @@ class Temporal(Protocol):
     """Records by when what they speak of happened. A store that has one offers it as `temporal`."""
 
     def within(self, where: Where, start: int, end: int, limit: int) -> Found:
-        """Records whose `dates`, or else whose `at`, fall into the span from `start` to before `end` (microseconds)."""
+        """Records whose `dates` or `at` fall into the span from `start` to before `end` (microseconds), by the share that does.
+
+        The score is the largest share of one of a record's dates that lies in the span. `at` within it counts 1, and a half
+        when the record speaks of dates. What was derived is not found.
+        """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

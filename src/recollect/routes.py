@@ -18,6 +18,7 @@ from .ports import Found, Store
 from .query import Query, Where
 from .rankings import FAILED, RAN, SKIPPED, TIMED_OUT, Ranking
 from .recipes import Recipe, RouteSpec
+from .temporal import found_in_time
 
 if TYPE_CHECKING:
     import numpy as np
@@ -167,7 +168,10 @@ def _graph(spec: RouteSpec, where: Where, query: Query, recipe: Recipe, vectors:
 
 def _temporal(spec: RouteSpec, where: Where, query: Query, recipe: Recipe, vectors: Vectors, store: Store) -> Found:
     _offered(store, "temporal")
-    raise Skip("the question names no span of time")  # none is read from questions yet
+    found = found_in_time(query.text, where, _size(spec, query), store)
+    if isinstance(found, str):
+        raise Skip(found)
+    return found
 
 
 def _offered(store: Store, name: str) -> Any:

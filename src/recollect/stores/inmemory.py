@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from ..errors import DuplicateRecord, InvalidQuery, InvalidRecord, ScopeRequired, UnknownRecord
 from ..ports import Add, Amend, Change, Facts, Holding, Job, Learn, Receipt, meets
 from ..records import DERIVED, Record, check_owner, micros
-from .scans import Lexical, Vector
+from .scans import Lexical, Temporal, Vector
 from .tables import Box, Row, Tables, Waiting, canonical, checked, own_copy, row_of, through_json, when
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ class InMemoryStore:
         self._box = Box()
         self.lexical = Lexical(self._box)
         self.vector = Vector(self._box)
+        self.temporal = Temporal(self._box)
         self.outbox = _Outbox(self._box)
 
     def write(self, owner: str, changes: Iterable[Change]) -> Receipt:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from .. import tokens
 from ..errors import InvalidQuery
 from ..ports import Found
-from ..records import DERIVED
+from ..records import DERIVED, Record, micros
 from .tables import Box, Row, Tables, checked, visible, when
 
 if TYPE_CHECKING:
@@ -167,3 +167,23 @@ class Vector:
 
 def _cosine(one: np.ndarray, other: np.ndarray) -> float:
     return round(math.fsum(a * b for a, b in zip(one.tolist(), other.tolist(), strict=True)), 6)
+
+
+class Temporal:
+    def __init__(self, box: Box) -> None:
+        self._box = box
+
+    def within(self, where: Where, start: int, end: int, limit: int) -> Found:
+        """Records whose `dates` or `at` fall into the span from `start` to before `end`, by the share of them that does."""
+        rows = _heard(self._box.read().seen(where)) if start < end else []
+        return _found(where, [(share, row) for row in rows if (share := _share(row.record, start, end))], limit)
+
+
+def _share(record: Record, start: int, end: int) -> float:
+    """The largest share of one of its dates that lies in the span; for `at` in it 1, or a half beside other dates."""
+    told = start <= when(record) < end
+    shares = [(0.5 if record.dates else 1.0) if told else 0.0]
+    for date in record.dates:
+        first, after = micros(date.start), micros(date.end)
+        shares.append(round(max(0, min(after, end) - max(first, start)) / (after - first), 9))
+    return max(shares)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,6 +18,9 @@ from ..query import Where
 from ..records import DERIVED
 from .postings import Postings
 from .vectors import Lane
+
+if TYPE_CHECKING:
+    from .times import Times
 
 NEVER = 1 << 62
 ALWAYS = -(1 << 62)
@@ -70,6 +74,7 @@ class Shelf:
         self.postings = Postings()
         self.characters: Postings | None = None  # document 000's tokens, built when a recipe first asks
         self.characters_to = 0
+        self.times: Times | None = None  # the dates it speaks of, read when a question first names a span
         self.lanes: dict[tuple[str, str], Lane] = {}
         self.elsewhere: dict[tuple[str, str], tuple[tuple[int, int], Mapping[str, int]]] = {}  # as of a pulse
         self.ids: list[str] = []  # by slot; "" where nothing is

@@ -26,6 +26,7 @@ from .sqlite_file import BUSY_SECONDS, SqliteFile
 from .sqlite_outbox import SqliteOutbox
 from .sqlite_search import SqliteLexical, SqliteVector
 from .sqlite_write import Writing
+from .times import SqliteTemporal
 from .vectors import Lane, keys_json
 
 SHELVES_BYTES = 4 << 30
@@ -45,6 +46,7 @@ class SqliteStore:
         self._at_hand: dict[int, Record] = {}  # records fetched lately, oldest first
         self.lexical = SqliteLexical(self)
         self.vector = SqliteVector(self)
+        self.temporal = SqliteTemporal(self)
         self.outbox = SqliteOutbox(self)
         self._keep_terms_current()
 
@@ -266,6 +268,8 @@ class SqliteStore:
         return True
 
     def _replay(self, connection, shelf: Shelf, what: str, number: int, slots: Sequence[int]) -> None:
+        if shelf.times is not None and what != "vectors":
+            shelf.times.stale.update(slots)
         lanes = [lane for lane in shelf.lanes.values() if what == "words" or lane.number == number]
         if what == "mentions":
             for slot in slots:

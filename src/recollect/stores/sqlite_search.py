@@ -39,8 +39,8 @@ class SqliteLexical:
         if match not in ("any", "all", "relax"):
             raise InvalidQuery(f"match={match!r:.40} is unknown.", hint="Use any, all or relax.")
         if match == "any":
-            return _look(self._store, where, limit, lambda shelf, mask: _any(shelf, mask, text, limit))
-        found = _look(self._store, where, limit, lambda shelf, mask: _all(shelf, mask, text))
+            return look_at(self._store, where, limit, lambda shelf, mask: _any(shelf, mask, text, limit))
+        found = look_at(self._store, where, limit, lambda shelf, mask: _all(shelf, mask, text))
         if match == "relax" and not found.keys:
             found = self.words(where, text, limit, "any")
             return found._replace(relaxed=bool(found.keys), note="no record has all the words: any word counts")
@@ -55,7 +55,7 @@ class SqliteLexical:
         def look(shelf: Shelf, mask: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
             return _shares(self._characters(shelf), wanted, mask, share, second)
 
-        return _look(self._store, where, limit, look)
+        return look_at(self._store, where, limit, look)
 
     def substring(self, where: Where, text: str, limit: int) -> Found:
         """Records whose text contains the whole lower-cased query."""
@@ -69,7 +69,7 @@ class SqliteLexical:
                 slots = [key & LOW for key, body in rows if (mask is None or mask[key & LOW]) and holds(body, phrase)]
             return np.array(slots, np.int64), np.ones(len(slots))
 
-        return _look(self._store, where, limit, look)
+        return look_at(self._store, where, limit, look)
 
     def _characters(self, shelf: Shelf) -> Postings:
         """The unstemmed tokens of every record, made when a recipe first asks for them."""
@@ -110,7 +110,7 @@ class SqliteVector:
                 )
             return lane.nearest(vector, limit, threshold, self._without(shelf, beside, view, mask))
 
-        return _look(self._store, where, limit, look)
+        return look_at(self._store, where, limit, look)
 
     def vectors(self, space: str, view: str, keys: Sequence[int]) -> Mapping[int, np.ndarray]:
         """The unit vectors of these keys; a key without one is absent."""
@@ -198,7 +198,7 @@ class SqliteVector:
         return {of: count for of, count in counts.items() if count}
 
 
-def _look(store: SqliteStore, where: Where, limit: int, look: Look) -> Found:
+def look_at(store: SqliteStore, where: Where, limit: int, look: Look) -> Found:
     """Ask each shelf in sight; equal scores newest first, then by id."""
     with store.file.reading():
         answers = [] if limit < 1 else [_best_first(shelf, *look(shelf, mask), limit) for shelf, mask in store.sight(where)]

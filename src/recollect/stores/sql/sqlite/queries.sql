@@ -37,6 +37,14 @@ ON CONFLICT (key) DO UPDATE SET entities = excluded.entities, links = excluded.l
 -- It speaks of nothing.
 DELETE FROM mentions WHERE key = ?;
 
+-- name: dates
+-- The dates that a range of keys speaks of.
+SELECT key, dates FROM mentions WHERE key >= ? AND key < ? AND dates IS NOT NULL;
+
+-- name: dates_by_keys
+-- The dates that some records speak of.
+SELECT key, dates FROM mentions WHERE key IN (SELECT value FROM json_each(?)) AND dates IS NOT NULL;
+
 -- name: derived_from
 -- What was derived from a source: ids, oldest first.
 SELECT id FROM records WHERE owner = ? AND source = ? AND role = 'derived' ORDER BY key;
