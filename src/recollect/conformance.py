@@ -383,6 +383,22 @@ def settings_belong_to_an_owner(store: Store) -> None:
     assert store.settings(_ALICE) == {"recipe": "annie@5", "weights": {"lexical": 1.5}} and store.settings("acme") == {}
 
 
+def notes_are_kept_until_their_time(store: Store) -> None:
+    if (notes := getattr(store, "notes", None)) is None:
+        return
+    assert notes.get("key", "a", _NOW) is None and dict(notes.all("key", _NOW)) == {}
+    assert notes.add("key", "a", {"n": 1}, _NOW) and not notes.add("key", "a", {"n": 2}, _NOW)
+    assert notes.add("key", "b", {"é": [None, "\ud800"]}, _NOW, _NOW + 5) and notes.add("other", "a", {}, _NOW)
+    assert notes.all("key", _NOW) == {"a": {"n": 1}, "b": {"é": [None, "\ud800"]}}
+    assert notes.get("key", "b", _NOW + 5) is None and list(notes.all("key", _NOW + 5)) == ["a"]
+    assert notes.add("key", "b", {}, _NOW + 5), "a note whose time is over makes room"
+    notes.put("key", "a", {"n": 3})
+    notes.drop("other", "a")
+    notes.drop("other", "none")
+    assert notes.get("key", "a", _NOW) == {"n": 3} and notes.get("other", "a", _NOW) is None
+    assert store.settings(_ALICE) == {} and _seen(store) == []
+
+
 def the_status_counts(store: Store) -> None:
     store.write(_ALICE, [_add(_note("m1"), {_FULL: [1, 0, 0]}), Add(record=_note("m2", kind="fact"), pending=[_FULL])])
     status = store.status(_ALICE)

@@ -296,6 +296,28 @@ class Outbox(Protocol):
         """Vectors that this store already holds for exactly these texts."""
 
 
+class Notes(Protocol):
+    """Small tables by kind and name, for the doors: access tokens, answers given already. Nobody's memory, and never searched.
+
+    A store that has them offers them as `notes`; `until` (microseconds) is when a note is as good as gone.
+    """
+
+    def get(self, kind: str, name: str, now: int) -> Mapping[str, object] | None:
+        """The note, if there is one and its time is not over."""
+
+    def all(self, kind: str, now: int) -> Mapping[str, Mapping[str, object]]:
+        """Every note of a kind, by name."""
+
+    def add(self, kind: str, name: str, value: Mapping[str, object], now: int, until: int | None = None) -> bool:
+        """A new note; False, and nothing changed, if there is one. Of several who add at once, one does."""
+
+    def put(self, kind: str, name: str, value: Mapping[str, object], until: int | None = None) -> None:
+        """A note in place of what was there."""
+
+    def drop(self, kind: str, name: str) -> None:
+        """No such note any more."""
+
+
 class Store(Protocol):
     """The single truth. Every read names a `Where`; a write is one transaction or nothing."""
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from .access import Grant
 from .errors import RecollectError
 from .explain import explain_answer
 from .rankings import Answer, Hit, Place, Ranking
@@ -107,6 +108,11 @@ def recipe_json(recipe: Recipe) -> dict[str, Any]:
     """A recipe in short: its text, and its routes with their weights."""
     routes = [{"name": route.name, "kind": route.kind, "weight": route.weight, "text": str(route)} for route in recipe.routes]
     return {"name": recipe.name, "text": str(recipe), "limit": recipe.limit, "routes": routes}
+
+
+def grant_json(grant: Grant) -> dict[str, Any]:
+    """What an access token allows; never the token."""
+    return {name: _plain(getattr(grant, name)) for name in Grant.__dataclass_fields__}
 
 
 def error_json(error: RecollectError) -> dict[str, Any]:

@@ -240,6 +240,20 @@ COMMANDS = (
         examples=("recollect models", "recollect models install arctic-embed-s"),
     ),
     Command(
+        "token", "Access tokens for serve and mcp: make one, list them, revoke one.", "serving:token",
+        (
+            arg("action", metavar="ACTION", choices=("create", "list", "revoke"), help="create, list or revoke"),
+            arg("id", metavar="ID", nargs="?", help="the token to revoke"),
+            arg("--write", action="store_true", help="it may write as well as read"),
+            arg("--label", metavar="TEXT", default="", help="what it is for"),
+            arg("--expires", metavar="WHEN", help="it ends by itself then: ISO 8601, such as 2027-01-01"),
+        ),
+        more="A token acts for --owner and for every owner path below it. It is shown once: what is kept is a hash. Revoking one "
+        "takes effect at once, in every process.",
+        examples=("recollect token create --owner acme/alice --write", "recollect token list",
+                  "recollect token revoke 3f1c0a5be2d94c77"),
+    ),
+    Command(
         "serve", "Answer over HTTP: the interface for programs, and a page where you can see why.", "serving:serve",
         (
             arg("--host", metavar="HOST", default="127.0.0.1", help="the address to bind to; this machine only if not given"),

@@ -16,7 +16,7 @@ from ..memory import Memory
 from . import asking, memories, pages, tuning, watch
 from .gate import App, Gate
 from .problems import misread, of_status, problem, unexpected
-from .service import Caller, Limits, Service
+from .service import Limits, Service
 
 ABOUT = """Memory for agents: remembers what was said, recalls it by words, meaning and time, and says why.
 
@@ -25,9 +25,16 @@ is meant; left out, it is the token's own. What goes wrong is told as `{"error":
 """
 
 
-def create(memory: Memory, *, limits: Limits | None = None, owner: str | None = None, watched: watch.Watch | None = None) -> App:
-    """The application around an open memory, which it closes when it ends. `owner`: whose memory, where nobody is named."""
-    service = Service(memory, limits=limits or Limits(), owner=owner)
+def create(
+    memory: Memory, *, limits: Limits | None = None, owner: str | None = None, here: bool = True,
+    watched: watch.Watch | None = None,
+) -> App:  # fmt: skip
+    """The application around an open memory, which it closes when it ends.
+
+    `owner`: whose memory is meant where nobody is named. `here`: only this machine can reach it, so that tokens are needed from
+    the first one made on; otherwise always.
+    """
+    service = Service(memory, limits=limits or Limits(), owner=owner, here=here)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI):
@@ -42,7 +49,7 @@ def create(memory: Memory, *, limits: Limits | None = None, owner: str | None = 
     )  # fmt: skip
     for door in (memories.door, asking.door, tuning.door, watch.door, pages.door):
         inner.include_router(door)
-    return Gate(inner, service, lambda sent: Caller(), watched or watch.Watch())
+    return Gate(inner, service, watched or watch.Watch())
 
 
 async def _told(request: Request, error: Any) -> Response:

@@ -72,12 +72,10 @@ class Visit:
 
 
 class Gate:
-    """See the module. `open_here`: nobody needs a token, and only this machine's own pages and programs are let in."""
+    """See the module. `told`: who is told of every answered request."""
 
-    def __init__(
-        self, app: App, service: Service, authenticate: Callable[[str], Caller], told: Callable[[Visit], None]
-    ) -> None:
-        self._app, self._service, self._authenticate, self._told = app, service, authenticate, told
+    def __init__(self, app: App, service: Service, told: Callable[[Visit], None]) -> None:
+        self._app, self._service, self._told = app, service, told
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -104,8 +102,8 @@ class Gate:
         if sum(len(name) + len(value) for name, value in scope["headers"]) + len(scope["query_string"]) > limits.head:
             raise TooLarge(f"The headers and the address hold more than {limits.head:,} bytes.", hint="Send less.")
         if not OPEN.fullmatch(scope["path"]):
-            visit.caller = await self._service.threads.run(self._authenticate, visit.headers.get("authorization", ""))
-            if visit.caller.path is None:
+            visit.caller = await self._service.threads.run(self._service.caller, visit.headers.get("authorization", ""))
+            if visit.caller.grant is None:
                 from_here(visit.headers)
             self._service.turn(visit.caller.token)
         body = await _whole(visit.headers, receive, limits.body)

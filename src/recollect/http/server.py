@@ -9,6 +9,7 @@ from functools import partial
 import uvicorn
 from uvicorn.supervisors import Multiprocess
 
+from ..access import Access
 from ..errors import NotAllowed
 from ..memory import Memory
 from ..records import Scope
@@ -35,7 +36,8 @@ class Serving:
 
 def serve(serving: Serving, said: Callable[[str], None]) -> None:
     """Serve until SIGINT or SIGTERM; then finish what was begun."""
-    if serving.host not in HERE:
+    here = serving.host in HERE
+    if not here and not _has_tokens(serving):
         raise NotAllowed(
             f"Without access tokens the server binds to this machine only, not to {serving.host}.",
             hint="Make one first: recollect token create --owner acme/alice --write.",
@@ -48,6 +50,8 @@ def serve(serving: Serving, said: Callable[[str], None]) -> None:
     socket = config.bind_socket()
     host, port = socket.getsockname()[:2]
     said(f"Serving {serving.url} on http://{f'[{host}]' if ':' in host else host}:{port}")
+    if here and not _has_tokens(serving):
+        said("There are no access tokens: every program on this machine may read and write. recollect token create makes one.")
     if serving.workers == 1:
         uvicorn.Server(config).run(sockets=[socket])
     else:
@@ -56,5 +60,13 @@ def serve(serving: Serving, said: Callable[[str], None]) -> None:
 
 def application(serving: Serving) -> App:
     """The application of one worker process."""
-    memory = Memory.open(serving.url, scope=Scope(owner=NOBODY), settings=serving.settings)
-    return create(memory, limits=serving.limits, owner=serving.owner)
+    return create(_memory(serving), limits=serving.limits, owner=serving.owner, here=serving.host in HERE)
+
+
+def _memory(serving: Serving) -> Memory:
+    return Memory.open(serving.url, scope=Scope(owner=NOBODY), settings=serving.settings)
+
+
+def _has_tokens(serving: Serving) -> bool:
+    with _memory(serving) as memory:
+        return Access(memory.store, memory.now).needed()

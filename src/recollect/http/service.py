@@ -8,8 +8,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from ..access import Access, Grant
 from ..aio import Threads
-from ..errors import NotAllowed, RecollectError, TooManyRequests
+from ..errors import NotAllowed, NotAuthenticated, RecollectError, TooManyRequests
 from ..memory import Memory
 
 MEMORIES, BUCKETS = 4096, 4096  # kept at hand, of owners and of tokens
@@ -29,26 +30,35 @@ class Limits:
 
 
 class Caller(NamedTuple):
-    """Who asks: the owner path they may act for (None: any, the server is open to this machine), and what they may do."""
+    """Who asks: the one a token was granted to, or anybody on this machine while there are no tokens."""
 
-    path: str | None = None
-    may_write: bool = True
-    token: str = ""
+    grant: Grant | None = None
+
+    @property
+    def token(self) -> str:
+        return self.grant.id if self.grant else ""
+
+    @property
+    def may_write(self) -> bool:
+        return self.grant is None or self.grant.write
 
     def owner(self, named: str | None, default: str | None) -> str:
-        """Whose memory is meant: the one named, if it is the caller's path or lies below it."""
-        if self.path is None:
+        """Whose memory is meant: the one named, if the caller may name it."""
+        if self.grant is None:
             return named if named is not None else default or ""
-        if named is None or named == self.path or named.startswith(self.path + "/"):
-            return self.path if named is None else named
-        raise NotAllowed("The token does not reach that owner.", hint="It may name its own owner path, and what lies below it.")
+        if named is not None and not self.grant.reaches(named):
+            raise NotAllowed("The token does not reach that owner.", hint="It may name its own owner, and what lies below it.")
+        return self.grant.owner if named is None else named
 
 
 class Service:
     """See the module."""
 
-    def __init__(self, memory: Memory, *, limits: Limits, owner: str | None, clock: Callable[[], float] = time.monotonic) -> None:
-        self.memory, self.limits, self.owner = memory, limits, owner
+    def __init__(
+        self, memory: Memory, *, limits: Limits, owner: str | None, here: bool, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.memory, self.limits, self.owner, self._here = memory, limits, owner, here
+        self._access = Access(memory.store, memory.now)
         self.threads = Threads(limits.threads, most=limits.at_once)
         self._memories: OrderedDict[str, Memory] = OrderedDict()
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
@@ -62,6 +72,15 @@ class Service:
             if len(self._memories) > MEMORIES:
                 self._memories.popitem(last=False)
         return found
+
+    def caller(self, authorization: str) -> Caller:
+        """Who sent this header. Without one: anybody, if the server is this machine's own and nobody ever made a token."""
+        scheme, _, token = authorization.partition(" ")
+        if authorization:
+            return Caller(self._access.check(token.strip() if scheme.lower() == "bearer" else ""))
+        if not self._here or self._access.needed():
+            raise NotAuthenticated("An access token is needed.", hint="Send it: Authorization: Bearer recollect_…")
+        return Caller()
 
     def turn(self, token: str) -> None:
         """Let a token's request pass, or say that there were too many: a bucket that holds twice the rate."""

@@ -9,10 +9,11 @@ see what is in tables.py, the searches are in scans.py.
 from __future__ import annotations
 
 import copy
+import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..errors import DuplicateRecord, InvalidQuery, InvalidRecord, ScopeRequired, UnknownRecord
 from ..ports import Add, Amend, Change, Facts, Holding, Job, Learn, Receipt, meets
@@ -37,6 +38,7 @@ class InMemoryStore:
         self.vector = Vector(self._box)
         self.temporal = Temporal(self._box)
         self.outbox = _Outbox(self._box)
+        self.notes = _Notes(self._box)
 
     def write(self, owner: str, changes: Iterable[Change]) -> Receipt:
         """All changes or none, in order. A repeated Add of the same content does nothing at all."""
@@ -257,6 +259,33 @@ def _check_shelf(owner: str, record: Record) -> None:
             f"{owner!r} can't write a {record.kind} record of {record.owner!r:.80}.",
             hint="Write as that owner; only identity records of the tenant, the path's first name, are shared.",
         )
+
+
+class _Notes:
+    def __init__(self, box: Box) -> None:
+        self._box = box
+
+    def get(self, kind: str, name: str, now: int) -> dict[str, Any] | None:
+        return self.all(kind, now).get(name)
+
+    def all(self, kind: str, now: int) -> dict[str, dict[str, Any]]:
+        notes = sorted(self._box.read().notes.items())
+        return {name: json.loads(text) for (of, name), (text, until) in notes if of == kind and (until is None or until > now)}
+
+    def add(self, kind: str, name: str, value: Mapping[str, Any], now: int, until: int | None = None) -> bool:
+        with self._box.change() as tables:
+            _drop(tables.notes, [key for key, (_, end) in tables.notes.items() if end is not None and end <= now])
+            there = (kind, name) in tables.notes
+            tables.notes.setdefault((kind, name), (json.dumps(value), until))
+        return not there
+
+    def put(self, kind: str, name: str, value: Mapping[str, Any], until: int | None = None) -> None:
+        with self._box.change() as tables:
+            tables.notes[kind, name] = json.dumps(value), until
+
+    def drop(self, kind: str, name: str) -> None:
+        with self._box.change() as tables:
+            tables.notes.pop((kind, name), None)
 
 
 class _Outbox:

@@ -23,6 +23,7 @@ from .rows import indexed, record_of
 from .shelf import Shelf
 from .sqlite_carry import Carrying
 from .sqlite_file import BUSY_SECONDS, SqliteFile
+from .sqlite_notes import SqliteNotes
 from .sqlite_outbox import SqliteOutbox
 from .sqlite_search import SqliteLexical, SqliteVector
 from .sqlite_write import Writing
@@ -48,6 +49,7 @@ class SqliteStore:
         self.vector = SqliteVector(self)
         self.temporal = SqliteTemporal(self)
         self.outbox = SqliteOutbox(self)
+        self.notes = SqliteNotes(self)
         self._keep_terms_current()
 
     def write(self, owner: str, changes: Iterable[Change]) -> Receipt:

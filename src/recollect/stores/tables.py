@@ -105,11 +105,12 @@ class Tables:
     vectors: dict[tuple[int, str, str], np.ndarray] = field(default_factory=dict)  # by key, space, view
     jobs: dict[int, Waiting] = field(default_factory=dict)
     settings: dict[str, dict[str, object]] = field(default_factory=dict)
+    notes: dict[tuple[str, str], tuple[str, int | None]] = field(default_factory=dict)  # by kind, name: JSON and until
     last_key: int = 0
     last_job: int = 0
 
     def copy(self) -> Tables:
-        tables = {name: dict(getattr(self, name)) for name in ("rows", "keys", "vectors", "jobs", "settings")}
+        tables = {name: dict(getattr(self, name)) for name in ("rows", "keys", "vectors", "jobs", "settings", "notes")}
         return replace(self, **tables)
 
     def shelf(self, owner: str) -> list[Row]:

@@ -242,3 +242,28 @@ UPDATE records SET length = ?, language = ?, terms = ? WHERE key = ?;
 -- name: disturb_owners
 -- A change without an entry in the log: every reader loads its shelves anew.
 UPDATE owners SET change = change + 1;
+
+-- name: note
+-- One note, unless its time is over.
+SELECT value FROM notes WHERE kind = ?1 AND name = ?2 AND (until IS NULL OR until > ?3);
+
+-- name: notes_of
+-- All notes of a kind.
+SELECT name, value FROM notes WHERE kind = ?1 AND (until IS NULL OR until > ?2) ORDER BY name;
+
+-- name: add_note
+-- A new note; nothing happens if there is one.
+INSERT INTO notes (kind, name, value, until) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING;
+
+-- name: put_note
+-- A note, new or not.
+INSERT INTO notes (kind, name, value, until) VALUES (?, ?, ?, ?)
+ON CONFLICT (kind, name) DO UPDATE SET value = excluded.value, until = excluded.until;
+
+-- name: drop_note
+-- Gone.
+DELETE FROM notes WHERE kind = ? AND name = ?;
+
+-- name: drop_old_notes
+-- Those whose time is over.
+DELETE FROM notes WHERE until <= ?;
