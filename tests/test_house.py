@@ -23,7 +23,7 @@ SOURCE = ROOT / "src" / "recollect"
 ORDER = (
     "errors", "records", "query", "rankings", "recipe_fields", "recipes", "recipe_text", "ports", "stopwords", "tokens",
     "date_words", "date_count", "date_rules", "dates_han", "dates", "normalize", "mentions", "fuse", "score", "diversify",
-    "expand", "render", "embed", "temporal", "routes", "ingest", "asking", "recall", "explain", "moving", "upkeep",
+    "expand", "render", "embed", "temporal", "routes", "ingest", "asking", "recall", "explain", "feedback", "moving", "upkeep",
     "access", "settings", "memory", "aio", "wire", "portable", "conformance_knowledge", "conformance_temporal",
     "conformance", "testing", "demo", "evaluate", "http", "cli", "__main__",
 )  # fmt: skip

@@ -81,6 +81,13 @@ def what_is_learned_replaces_what_was_learned_before(store: Store) -> None:
     assert _records(store)["f2"].superseded_by == "f9", "what is there already is left as it is"
 
 
+def learning_leaves_alone_what_is_no_fact(store: Store) -> None:
+    note, verdict = _note("m1"), replace(_fact("v1", "m1"), kind="episodic", links=())
+    _put(store, note, verdict, _fact("f1", "m1"))
+    store.write(_ALICE, [Learn(id="m1", text=note.text, fields={})])
+    assert set(_records(store)) == {"m1", "v1"}
+
+
 def nothing_is_learned_from_a_text_that_changed(store: Store) -> None:
     store.write(_ALICE, [Add(record=_note("m1"), pending=[("extract:x", "full")]), Add(record=_note("m2"))])
     job = store.outbox.claim(_ALICE, "extract:x", 9, 0, 1)[0]
@@ -96,6 +103,7 @@ knowledge = (
     what_was_derived_has_no_words_and_no_vectors,
     forgetting_takes_what_was_derived_along,
     what_is_learned_replaces_what_was_learned_before,
+    learning_leaves_alone_what_is_no_fact,
     nothing_is_learned_from_a_text_that_changed,
 )
 

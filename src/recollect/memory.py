@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Unpack
 
-from . import moving, upkeep
+from . import feedback, moving, upkeep
 from .asking import limit_of, name_of, question_of, vectors_of, where_fields
 from .embed import GRACE, Embedding, Worker
 from .errors import InvalidRecord, UnknownRecord
@@ -118,6 +118,13 @@ class Memory:
         """Raise a record's quality, or lower it with a negative number; it stays within 0 and 1."""
         record = self.get(id)
         return self.amend(record, quality=min(1.0, max(0.0, record.quality + by)))
+
+    def feedback(self, query: str, id: str | Record, *, good: bool = True) -> Record:
+        """Note that for this question this record should have been recalled, or should not: what `recollect tune` learns from."""
+        about, query = self.get(id), question_of(query)
+        there = self._store.resolve(self._where(timeless=True, shared=True), [feedback.name_of(query, about)])
+        self._store.write(self.scope.owner, [feedback.said(query, about, self.scope.owner, good, self._now(), bool(there))])
+        return self.get(feedback.name_of(query, about))
 
     def forget(self, id: str | Record, *, expected: Record | None = None) -> dict[str, Any]:
         """Remove a record and everything made from it. The receipt says what was removed from where."""

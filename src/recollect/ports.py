@@ -223,10 +223,10 @@ class Forget:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Learn:
-    """Write what was extracted from a record, in place of what was derived from it before, and drop the job that asked for it.
+    """Write what was extracted from a record, in place of the facts derived from it before, and drop the job that asked for it.
 
-    A fact whose id is there already is left as it is. Nothing but the job is touched when the record has gone or its text is no
-    longer this one.
+    A fact is of kind `relationship`; what else was derived stays. A fact whose id is there already is left as it is. Nothing
+    but the job is touched when the record has gone or its text is no longer this one.
     """
 
     id: str

@@ -88,6 +88,12 @@ REMEMBER = (
     words("view", f"another text for a view ({', '.join(VIEWS)})", "VIEW=TEXT"),
     words("meta", "a piece of metadata", "KEY=VALUE"),
 )
+MEASURE = (
+    arg("--embedder", metavar="NAME", help="what turns text into vectors; else the one that is configured"),
+    words("without", "leave out questions of this category; adversarial if not given", "CATEGORY"),
+    arg("--whole-sessions", action="store_true", help="remember sessions, not turns, of LoCoMo's and LongMemEval's JSON"),
+    arg("--cache", metavar="FOLDER", help="where vectors are kept between runs; else recollect/eval in the cache folder"),
+)
 FORCE = arg("--force", action="store_true", help="replace what is there")
 DRY = arg("--dry-run", action="store_true", help="show what would be done")
 
@@ -214,14 +220,11 @@ COMMANDS = (
             arg("folder", metavar="FOLDER", nargs="+", help="a set: corpus.jsonl, queries.jsonl and qrels.tsv; a BEIR folder; "
                 "LoCoMo's or LongMemEval's JSON; or a folder of sets"),
             words("recipe", "a recipe, or a baseline: grep, bm25, dense, rrf; all presets and baselines if not given", "RECIPE"),
-            arg("--embedder", metavar="NAME", help="what turns text into vectors; else the one that is configured"),
-            words("without", "leave out questions of this category; adversarial if not given", "CATEGORY"),
-            arg("--whole-sessions", action="store_true", help="remember sessions, not turns, of LoCoMo's and LongMemEval's JSON"),
+            *MEASURE,
             arg("--markdown", action="store_true", help="print the tables as Markdown"),
             arg("--html", metavar="FILE", help="also write a page with plots"),
             arg("--save", metavar="FILE", help="also write the result, as --json prints it"),
             arg("--against", metavar="FILE", help="compare with a saved result; exit 1 if anything is significantly worse"),
-            arg("--cache", metavar="FOLDER", help="where vectors are kept between runs; else recollect/eval in the cache folder"),
         ),
         more="Each scope of a set is an owner, and each question is asked when its time has come. See docs/evaluation.md.",
         examples=(
@@ -229,6 +232,31 @@ COMMANDS = (
             'recollect eval data --recipe balanced --recipe "balanced(rrf_k=20)"',
             "recollect eval data --recipe balanced --against before.json",
         ),
+    ),
+    Command(
+        "tune", "Look for a better recipe, on evaluation data or on what you said of what was recalled.", "tuning:tune",
+        (
+            arg("folder", metavar="FOLDER", nargs="*", help="sets, as for eval"),
+            arg("--feedback", action="store_true", help="learn from the memory's own past: what feedback said of it"),
+            arg("--recipe", metavar="RECIPE", help="the recipe to start from and to beat; else the one in force"),
+            arg("--metric", metavar="NAME", choices=("nDCG@10", "recall@5", "recall@10", "MRR@10"), default="nDCG@10",
+                help="what is to become better; nDCG@10 if not given"),
+            words("vary", "try these values of a field, or of weights.ROUTE, instead of the usual ones", "FIELD=VALUE,VALUE"),
+            *MEASURE,
+        ),
+        more="Cross-validated: the gain it reports is on questions that the choice had not seen. Exit status 1 and no "
+        "recommendation if the evidence is too thin. See docs/evaluation.md.",
+        examples=("recollect tune data/locomo", "recollect tune --feedback", "recollect tune data --vary rrf_k=5,20,60"),
+    ),
+    Command(
+        "feedback", "Say that a record should have been recalled for a question, or should not.", "tuning:feedback",
+        (
+            arg("query", metavar="QUERY", help="the question"), arg("id", metavar="ID", help="the record"),
+            arg("--bad", action="store_true", help="it should not have been recalled"),
+        ),
+        more="Changes no ranking by itself: recollect tune --feedback learns from it. It goes when the record is forgotten, or "
+        "with forget and the id that is printed.",
+        examples=('recollect feedback "Where do they live?" m1', 'recollect feedback "vacation" m2 --bad'),
     ),
     Command(
         "models", "The models that can be installed; install, check or remove one.", "keeping:models",

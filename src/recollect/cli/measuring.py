@@ -1,4 +1,4 @@
-"""eval and tune: the commands that measure how well memories are found."""
+"""eval: the command that measures how well memories are found."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _measured(args: Namespace, screen: Screen) -> dict[str, Any]:
     from ..evaluate.report import result
     from ..evaluate.run import run
 
-    systems, sets = _systems(args.recipe), _sets(args)
+    systems, sets = _systems(args.recipe), sets_of(args)
     with embedder(args) as kept, screen.progress("measuring") as bar:
         runs = []
         for one in sets:
@@ -76,7 +76,8 @@ def _show(made: Sequence[Table], as_markdown: bool, screen: Screen) -> None:
         screen.say()
 
 
-def _sets(args: Namespace) -> list[Dataset]:
+def sets_of(args: Namespace) -> list[Dataset]:
+    """The sets that were named, without the questions that have no answer."""
     from ..evaluate.datasets import read_all
 
     return [one.without(args.without or NO_ANSWER) for one in read_all(args.folder, whole=args.whole_sessions)]

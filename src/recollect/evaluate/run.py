@@ -16,6 +16,7 @@ from time import perf_counter
 from ..embed import Embedding
 from ..errors import EmbedderFailed
 from ..memory import Memory
+from ..ports import Store
 from ..rankings import FAILED, RAN, TIMED_OUT, Answer
 from ..recipes import Recipe, as_recipe
 from ..records import Scope, moment
@@ -78,12 +79,13 @@ def run(
 class Theatre:
     """The memory a set is acted out in, and the clock on its wall."""
 
-    def __init__(self, folder: str, embedder: Kept | None) -> None:
+    def __init__(self, folder: str, embedder: Kept | None, wrap: Callable[[Store], Store] = lambda store: store) -> None:
         self.embedder = embedder
         self.now = TODAY
         self.embedding = None if embedder is None else Embedding(embedder, deadline=OUT_OF_TIME, wall=lambda: self.now / 1e6)
+        self.store = wrap(open_store(str(Path(folder) / "memory.db")))
         self.memory = Memory(
-            open_store(str(Path(folder) / "memory.db")), Scope(owner="nobody"), embedding=self.embedding,
+            self.store, Scope(owner="nobody"), embedding=self.embedding,
             recipe=as_recipe("balanced"), clock=lambda: moment(self.now),
         )  # fmt: skip
         self.world: str | None = None

@@ -154,7 +154,7 @@ def _learn(tables: Tables, owner: str, row: Row | None, change: Learn) -> Counte
     done = Counter(_amend(tables, row, Amend(id=change.id, fields=change.fields, pending=change.pending)))
     ids = {fact.id for fact in change.facts}
     for old in tables.derived(owner, change.id):
-        if old.key in tables.rows and old.record.id not in ids:
+        if old.key in tables.rows and old.record.id not in ids and old.record.kind == "relationship":
             done.update(_forget(tables, old))
     for fact in change.facts:
         if tables.find(owner, fact.id) is None:

@@ -224,7 +224,7 @@ class Writing:
             return
         self._amend(owner, Amend(id=change.id, fields=change.fields, pending=change.pending))
         ids = {fact.id for fact in change.facts}
-        for name in self._derived(owner, change.id):
+        for (name,) in self.run(self.q.facts_from, (self.mark(owner).no, f"record:{change.id}")).fetchall():
             if name not in ids:
                 self._forget(owner, Forget(id=name))
         fresh = {fact.id: Add(record=fact) for fact in change.facts if self._find(owner, fact.id) is None}

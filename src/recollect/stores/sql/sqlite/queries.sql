@@ -49,6 +49,10 @@ SELECT key, dates FROM mentions WHERE key IN (SELECT value FROM json_each(?)) AN
 -- What was derived from a source: ids, oldest first.
 SELECT id FROM records WHERE owner = ? AND source = ? AND role = 'derived' ORDER BY key;
 
+-- name: facts_from
+-- The facts among what was derived from a source: ids, oldest first.
+SELECT id FROM records WHERE owner = ? AND source = ? AND role = 'derived' AND kind = 'relationship' ORDER BY key;
+
 -- name: key_of
 -- Where an id lives.
 SELECT key FROM records WHERE owner = ? AND id = ?;
