@@ -22,9 +22,16 @@ SOURCE = ROOT / "src" / "recollect"
 # A module may import what stands before it. `stores` and `embedders` stand beside the line, and see their own and NOUNS.
 ORDER = (
     "errors", "records", "query", "rankings", "recipe_fields", "recipes", "recipe_text", "ports", "stopwords", "tokens",
-    "date_words", "date_count", "date_rules", "dates_han", "dates", "normalize", "mentions", "fuse", "score", "diversify",
-    "expand", "render", "embed", "temporal", "routes", "ingest", "asking", "recall", "explain", "feedback", "moving", "upkeep",
-    "access", "settings", "memory", "aio", "wire", "portable", "conformance_knowledge", "conformance_temporal",
+    "date_words", "date_count", "date_rules", "dates_han", "dates", "normalize", "mentions",
+    "chunks", "parts",
+    "fuse", "score", "diversify", "expand", "render", "embed", "temporal", "routes",
+    "gather",
+    "ingest", "asking", "recall",
+    "messages", "threads",
+    "explain", "feedback", "moving", "upkeep",
+    "access", "settings", "memory", "aio", "wire", "portable",
+    "conformance_conversations",
+    "conformance_knowledge", "conformance_temporal",
     "conformance", "testing", "demo", "evaluate", "http", "cli", "__main__",
 )  # fmt: skip
 NOUNS = {"errors", "records", "query", "rankings", "ports", "stopwords", "tokens", "normalize"}

@@ -14,6 +14,8 @@ from typing import Any
 
 from .embed import Embedding
 from .fuse import fuse
+from .gather import pointed
+from .parts import part_ids
 from .ports import Facts, Found, Store
 from .query import Query, Where
 from .rankings import RAN, Answer, Candidate, Hit, Place
@@ -148,7 +150,8 @@ def _gate(
     hidden = _hidden(record, store.facts([key])[key], query.where) or _unshared(record, query, recipe)
     if hidden:
         return *hidden, {}
-    details = {spec.name: _on_route(spec, key, record, query, recipe, embedding, store) for spec in recipe.routes}
+    keys = {key, *store.resolve(anywhere, part_ids(record)).values()}
+    details = {spec.name: _on_route(spec, keys, record, query, recipe, embedding, store) for spec in recipe.routes}
     gate, reason = _late_gate(key, record, query, recipe, go(query, recipe, embedding, store, whole=True), embedding, store)
     return gate, reason, details
 
@@ -195,9 +198,9 @@ def _unshared(record: Record, query: Query, recipe: Recipe) -> tuple[str, str] |
 
 
 def _on_route(
-    spec: RouteSpec, key: int, record: Record, query: Query, recipe: Recipe, embedding: Embedding | None, store: Store
+    spec: RouteSpec, keys: set[int], record: Record, query: Query, recipe: Recipe, embedding: Embedding | None, store: Store
 ) -> str:
-    """Where a route has the record, looking further than the recipe does."""
+    """Where a route has the record, or the best of its parts, looking further than the recipe does."""
     if not spec.weight:
         return "weight 0: does not run"
     vectors = Vectors(query, embedding, store)
@@ -206,29 +209,30 @@ def _on_route(
         own = narrowed(query, recipe, spec)
         wide = spec.replace(pool=FAR, **({} if spec.threshold is None else {"threshold": None}))
         found = SEARCHES[spec.kind](spec.replace(pool=FAR), own, query, recipe, vectors, store)
-        if key in found.keys:
-            return _ranked(found, key, spec.pool.size(query.limit))
+        if not keys.isdisjoint(found.keys):
+            return _ranked(found, keys, spec.pool.size(query.limit))
         if own.kinds and record.kind not in own.kinds:
             return f"kind {record.kind} is not searched here"
         if own.since is not None and record.at is not None and micros(record.at) < own.since:
             return f"older than this route looks back ({moment(own.since):%Y-%m-%d})"
         below = SEARCHES[spec.kind](wide, own, query, recipe, vectors, store)
-        return _missed(spec, key, below)
+        return _missed(spec, keys, below)
     except Skip as skip:
         return f"skipped: {skip}"
     except Exception as error:
         return f"failed: {error}"
 
 
-def _ranked(found: Found, key: int, size: int) -> str:
-    place = found.keys.index(key)
+def _ranked(found: Found, keys: set[int], size: int) -> str:
+    place = next(place for place, key in enumerate(found.keys) if key in keys)
     beyond = f", beyond the pool of {size}" if place >= size else ""
     return f"rank {place + 1} of {len(found.keys)} with {found.scores[place]:.6g}{beyond}"
 
 
-def _missed(spec: RouteSpec, key: int, below: Found) -> str:
-    if key in below.keys:
-        return f"{below.scores[below.keys.index(key)]:.6g} is below the threshold {spec.threshold:g}"
+def _missed(spec: RouteSpec, keys: set[int], below: Found) -> str:
+    best = next((score for key, score in zip(below.keys, below.scores, strict=True) if key in keys), None)
+    if best is not None:
+        return f"{best:.6g} is below the threshold {spec.threshold:g}"
     return {
         "vector": f"no {spec.view} vector of this model", "substring": "does not contain the question",
     }.get(spec.kind, "shares no word with the question" if spec.match == "any" else "lacks a word of the question")  # fmt: skip
@@ -266,7 +270,7 @@ def _late_gate(
 
 def _shown(record: Record, answer: Answer) -> tuple[str, str]:
     rank = next(hit.rank for hit in answer.hits if hit.id == record.id)
-    reason = render(answer, profile=answer.profile).why_not(record.id)
+    reason = render(pointed(answer), profile=answer.profile).why_not(record.id)
     if reason is not None:
         return reason, f"It is hit {rank}, but does not fit the memory block's 2,000 characters."
     return "found", f"It is hit {rank}."

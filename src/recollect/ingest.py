@@ -16,12 +16,14 @@ from itertools import count
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypedDict
 
+from .chunks import LONG
 from .embed import Embedding
 from .errors import InvalidRecord, InvalidVector
 from .mentions import dates_given, entities_given, links_given, order_given
 from .normalize import clean_text
+from .parts import in_parts
 from .ports import Add, Store
-from .records import DERIVED, EMPTY, KINDS, ROLES, VIEWS, Record, Scope, micros, moment
+from .records import EMPTY, KINDS, PARTS, ROLES, VIEWS, Record, Scope, micros, moment
 
 if TYPE_CHECKING:
     import numpy as np
@@ -73,7 +75,7 @@ def additions(
     """Texts and what is said about them, as changes for the store."""
     stamp = moment(now)
     records = [(record_of(text, scope, stamp, now, new_id, draft), draft.get("vectors")) for text, draft in texts]
-    return _adds(records, embedding, store)
+    return _adds(_with_parts(records), embedding, store)
 
 
 def as_they_are(records: Iterable[Record], embedding: Embedding | None, store: Store) -> list[Add]:
@@ -115,17 +117,20 @@ def amended(old: Record, fields: Mapping[str, Any], scope: Scope, now: int) -> d
             hint="Remember it anew as what it is, and forget this one.",
         )
     changed = {name: getattr(new, name) for name in fields}
-    if "metadata" in changed and "supersedes" in old.metadata:  # what history follows
-        changed["metadata"] = MappingProxyType({"supersedes": old.metadata["supersedes"], **changed["metadata"]})
+    kept = {name: old.metadata[name] for name in ("supersedes", PARTS) if name in old.metadata}  # what history and search follow
+    if "metadata" in changed and kept:
+        changed["metadata"] = MappingProxyType({**kept, **changed["metadata"]})
     return changed
 
 
 def pending(record: Record, embedding: Embedding | None) -> list[tuple[str, str]]:
     """The (space, view) pairs this record still needs a vector for: views its model can read."""
-    if embedding is None or record.role == DERIVED:
+    if embedding is None:
         return []
-    views = ("full", *(view for view in record.views if view != "full"))
-    return [(embedding.space, view) for view in views if embedding.reads(record.view(view) or "")]
+    space, views = embedding.space, ("full", *(view for view in record.views if view != "full"))
+    return [
+        (space, view) for view in views if record.embedded(view, space) is not None and embedding.reads(record.view(view) or "")
+    ]
 
 
 def given_vectors(vectors: Mapping[str, Any], embedding: Embedding | None) -> dict[tuple[str, str], np.ndarray]:
@@ -158,6 +163,17 @@ def unit(numbers: object) -> np.ndarray:
             "A vector must be a row of finite numbers, not all zero.", hint="Look for NaN or infinity in what the model returned."
         )
     return (vector / norm).astype(np.float32)
+
+
+def _with_parts(records: Sequence[tuple[Record, Any]]) -> list[tuple[Record, Any]]:
+    """Long records marked as such, and behind all of them their parts. One that brings its vector is searched as it is."""
+    whole, parts = [], []
+    for record, vectors in records:
+        if len(record.text) > LONG and not vectors and PARTS not in record.metadata:
+            record, own = in_parts(record)
+            parts += [(part, None) for part in own]
+        whole.append((record, vectors))
+    return whole + parts
 
 
 def _adds(records: Sequence[tuple[Record, Any]], embedding: Embedding | None, store: Store) -> list[Add]:

@@ -22,13 +22,15 @@ from .asking import limit_of, name_of, question_of, vectors_of, where_fields
 from .embed import GRACE, Embedding, Worker
 from .errors import InvalidRecord, UnknownRecord
 from .explain import Explanation, explain_answer, why_not
-from .ingest import Draft, Ids, additions, amended, pending
+from .gather import pointed
+from .ingest import Draft, Ids, additions, amended, as_they_are, pending
+from .parts import in_parts, part_ids
 from .ports import Amend, Embedder, Forget, Holding
 from .query import Query, Where
 from .rankings import Answer
 from .recall import recall
 from .recipes import Recipe, as_recipe
-from .records import EMPTY, Record, Scope, micros
+from .records import EMPTY, PART, SHOWN, Record, Scope, micros
 from .render import Rendered, render, strip_blocks
 from .settings import Settings, checked_live, live_recipe, load, models_folder
 from .stores import open_store
@@ -109,9 +111,13 @@ class Memory:
         if "text" in fields:
             fields["text"] = _fresh(fields["text"])
         changed = amended(old, fields, self.scope, self._now())
-        waiting = self._waiting(dataclasses.replace(old, **changed), changed)
-        self._store.write(old.owner, [Amend(id=old.id, fields=changed, pending=waiting, expected=expected)])
-        self._kick(waiting)
+        new, parts = in_parts(dataclasses.replace(old, **changed))
+        changed |= {"metadata": new.metadata} if new.metadata != old.metadata else {}
+        waiting = self._waiting(new, changed)
+        ready = as_they_are(parts, self._embedding, self._store)
+        gone = [Forget(id=id) for id in self._parts(old)]
+        self._store.write(old.owner, [Amend(id=old.id, fields=changed, pending=waiting, expected=expected), *gone, *ready])
+        self._kick(waiting or any(add.pending for add in ready))
         return self.get(old.id)
 
     def promote(self, id: str | Record, by: float = 0.15) -> Record:
@@ -129,7 +135,8 @@ class Memory:
     def forget(self, id: str | Record, *, expected: Record | None = None) -> dict[str, Any]:
         """Remove a record and everything made from it. The receipt says what was removed from where."""
         record = self.get(id)
-        receipt = self._store.write(record.owner, [Forget(id=record.id, expected=expected)])
+        parts = [Forget(id=id) for id in self._parts(record)]
+        receipt = self._store.write(record.owner, [Forget(id=record.id, expected=expected), *parts])
         return {"id": record.id, "owner": record.owner, "removed": dict(receipt.removed)}
 
     def flush(self, timeout: float = 60.0) -> int:
@@ -169,7 +176,7 @@ class Memory:
 
     def render(self, answer: Answer, **how: Any) -> Rendered:
         """An answer as a block, with what was left out and why."""
-        return render(answer, profile=answer.profile, **how)
+        return render(pointed(answer), profile=answer.profile, **how)
 
     def get(self, id: str | Record) -> Record:
         """One record, whether it still holds or not."""
@@ -183,8 +190,8 @@ class Memory:
         return records[0]
 
     def list(self, *, limit: int = 100, order: str = "newest", after: str | Record | None = None, **asked: Any) -> list[Record]:
-        """Records in an order: newest, oldest or turns. `after`: one to go on after; `timeless`: also what no longer holds."""
-        where, name = self._where(**asked), after.id if isinstance(after, Record) else after
+        """Records, in order: newest, oldest, turns, latest. `after`: go on behind it; `timeless`: also what no longer holds."""
+        where, name = self._where(**{"roles": SHOWN, **asked}), after.id if isinstance(after, Record) else after
         start = None if name is None else self._store.resolve(where, [name]).get(name, -1)
         return self._store.records(self._store.select(where, order=order, limit=limit_of(limit, 100_000), after=start))
 
@@ -306,14 +313,20 @@ class Memory:
     def _store_batch(self, batch: Sequence[tuple[str, Mapping[str, Any]]]) -> list[Record]:
         now = self._now()
         adds = additions(batch, self.scope, now, self._ids, self._embedding, self._store)
+        made = [add.record for add in adds if add.record.role != PART]
         mine, shared = self._superseding(
-            [(add.record, about.get("supersedes")) for add, (_, about) in zip(adds, batch, strict=True)]
+            [(record, about.get("supersedes")) for record, (_, about) in zip(made, batch, strict=True)]
         )
         self._store.write(self.scope.owner, [*adds, *mine])
         if shared:
             self._store.write(self.scope.tenant, shared)
         self._kick(any(add.pending for add in adds))
-        return [add.record for add in adds]
+        return made
+
+    def _parts(self, record: Record) -> list[str]:
+        """The ids of a record's parts that are there."""
+        ids = part_ids(record)
+        return [id for id in ids if id in self._store.resolve(self._where(timeless=True), ids)] if ids else []
 
     def _superseding(self, records: Iterable[tuple[Record, str | None]]) -> tuple[list[Amend], list[Amend]]:
         """What new records change in those they supersede: in the owner's own, earlier in the batch too, and in the tenant's."""

@@ -14,10 +14,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
+from .chunks import LONG
 from .embed import Embedding
 from .ingest import as_they_are, pending
+from .parts import in_parts
 from .ports import Add, Amend, Change, Holding, Store
-from .records import Record
+from .records import EMPTY, PARTS, Record
 
 if TYPE_CHECKING:
     import numpy as np
@@ -69,7 +71,7 @@ def take(
         elif same(held.record, record):
             changes.setdefault(record.owner, []).extend(_completed(held, holding))
         counts["added" if held is None else "unchanged" if same(held.record, record) else "differing"] += 1
-    for add in _additions(list(fresh.values()), embedding, store):
+    for add in _additions(list(_in_parts(fresh.values())), embedding, store):
         changes.setdefault(add.record.owner, []).append(add)
     return changes, counts
 
@@ -105,8 +107,9 @@ def holds(held: Holding, wanted: Holding) -> bool:
 
 
 def same(there: Record, record: Record, *, told: bool = False) -> bool:
-    """Equal in all but when we were told; `told`: in that, too."""
-    return (there if told else dataclasses.replace(there, recorded_at=record.recorded_at)) == record
+    """Equal in all but when we were told, and whether it is searched in parts yet; `told`: but in the latter alone."""
+    parts = {"metadata": record.metadata} if in_parts(there)[0].metadata == in_parts(record)[0].metadata else {}
+    return dataclasses.replace(there, **parts, **({} if told else {"recorded_at": record.recorded_at})) == record
 
 
 def batches(items: Iterable[One], size: int = BATCH) -> Iterator[list[One]]:
@@ -135,6 +138,17 @@ def _completed(held: Holding, holding: Holding) -> list[Change]:
     if not vectors and not waiting:
         return []
     return [Amend(id=held.record.id, fields={}, vectors=vectors, pending=waiting)]
+
+
+def _in_parts(holdings: Iterable[Holding]) -> Iterator[Holding]:
+    """Long records from where they were not searched in parts are from now on, unless they bring vectors of the whole."""
+    for one in holdings:
+        if len(one.record.text) <= LONG or one.vectors or PARTS in one.record.metadata:
+            yield one
+            continue
+        whole, parts = in_parts(one.record)
+        yield one._replace(record=whole)
+        yield from (Holding(part, EMPTY, ()) for part in parts)
 
 
 def _additions(holdings: Sequence[Holding], embedding: Embedding | None, store: Store) -> Iterator[Add]:

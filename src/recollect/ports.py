@@ -332,7 +332,10 @@ class Store(Protocol):
         """Keys of the ids that `where` lets through."""
 
     def select(self, where: Where, *, order: str, limit: int, after: int | None = None) -> list[int]:
-        """Keys in an order: `newest`, `oldest` (event time) or `turns` (session, turn, recorded)."""
+        """Keys in an order: `newest`, `oldest` (event time), `turns` (session, turn, recorded), `latest` (last first)."""
+
+    def roles(self, where: Where) -> frozenset[str]:
+        """The roles that records of the owner, and of the tenant named, may have; rather one too many than one too few."""
 
     def facts(self, keys: Sequence[int]) -> Mapping[int, Facts]:
         """What scoring needs of each key; a key that is not there, or has gone meanwhile, is absent."""

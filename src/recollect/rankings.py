@@ -72,6 +72,7 @@ class Hit(NamedTuple):
     explain: Mapping[str, object]
     record: Record
     neighbors: tuple[Record, ...] = ()
+    passage: str = ""  # of a text that is searched in parts: the part that answers best
 
     @property
     def final_score(self) -> float:

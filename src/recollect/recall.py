@@ -1,6 +1,6 @@
 """The read path: a question in, an answer out. The order of the stages is fixed; a recipe holds their numbers.
 
-query → routes (side by side) → fuse → score → diversify → expand → Answer
+query → routes (side by side) → gather → fuse → score → diversify → expand → Answer
 
 Every stage is a function of one module each. `Stages` keeps what each of them made, so that the explanation is
 the same computation told again, not a second one.
@@ -19,6 +19,7 @@ from .diversify import diversify
 from .embed import Embedding
 from .expand import expand
 from .fuse import fuse
+from .gather import gather
 from .ports import Store
 from .query import Query
 from .rankings import FAILED, RAN, TIMED_OUT, Answer, Candidate, Diagnostics, Hit, Place, Ranking
@@ -66,6 +67,7 @@ class Stages:
     scored: list[Candidate]
     final: list[Candidate]
     desk: Desk
+    passages: Mapping[int, int]
     ms: float
 
 
@@ -75,13 +77,14 @@ def recall(query: Query, recipe: Recipe, embedding: Embedding | None, store: Sto
     top = _caught_up(stages.final, query, recipe, store)[: query.limit]
     records = stages.desk.records([candidate.key for candidate in top])
     neighbours = expand(top, records, query, recipe, store)
+    passages = _passages(top, stages)
     found = [candidate for candidate in top if candidate.key in records]
     names = [ranking.route.name for ranking in stages.rankings]
     hits = [
         Hit(
             (record := records[candidate.key]).id, record.text, candidate.final, rank, candidate.fused + candidate.support,
             places(candidate.places, names), _explained(candidate, names, stages.desk, query, recipe), record,
-            neighbours.get(candidate.key, ()),
+            neighbours.get(candidate.key, ()), passages.get(candidate.key, ""),
         )
         for rank, candidate in enumerate(found, 1)
     ]  # fmt: skip
@@ -91,10 +94,19 @@ def recall(query: Query, recipe: Recipe, embedding: Embedding | None, store: Sto
     )  # fmt: skip
 
 
+def _passages(top: Sequence[Candidate], stages: Stages) -> dict[int, str]:
+    """What of the long ones answers the question: the best part."""
+    best = {candidate.key: stages.passages[candidate.key] for candidate in top if candidate.key in stages.passages}
+    parts = stages.desk.records(list(best.values())) if best else {}
+    return {key: parts[part].text for key, part in best.items() if part in parts}
+
+
 def go(query: Query, recipe: Recipe, embedding: Embedding | None, store: Store, *, whole: bool = False) -> Stages:
     """The stages up to the final order of the candidates; `whole`: of all in the pool, for whoever asks why not."""
     started = perf_counter()
-    rankings = run(query, recipe, embedding, store)
+    rankings, passages = gather(
+        run(query, recipe, embedding, store), query, recipe, store, lambda ask, deeper: run(ask, deeper, embedding, store)
+    )
     desk = Desk(store, _space(query, embedding))
     size = max(recipe.pool.size(query.limit), query.limit)
     rescored = bool(recipe.alpha or recipe.decay or recipe.sessions != "off")
@@ -107,7 +119,8 @@ def go(query: Query, recipe: Recipe, embedding: Embedding | None, store: Store, 
     scored = _limited(scored, recipe)
     final = diversify(scored, recipe, query.limit, desk.records, desk.vectors)
     return Stages(
-        rankings=rankings, pool=pool, scored=scored, final=final, desk=desk, ms=(perf_counter() - started) * 1000
+        rankings=rankings, pool=pool, scored=scored, final=final, desk=desk, passages=passages,
+        ms=(perf_counter() - started) * 1000,
     )  # fmt: skip
 
 

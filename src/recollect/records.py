@@ -18,9 +18,12 @@ KINDS = (
     "semantic", "episodic", "procedural", "identity", "fact",
     "person", "place", "organisation", "project", "event", "relationship", "preference",
 )  # fmt: skip
-ROLES = ("note", "turn", "session", "summary", "derived")
+ROLES = ("note", "turn", "session", "summary", "derived", "part", "thread")
 ENTITY_TYPES = ("person", "place", "organisation", "project", "event", "thing")
 DERIVED = "derived"  # the role of what was extracted from another record: the text and vector routes never see it
+PART, THREAD = "part", "thread"  # a piece of a long text, and the log of a conversation: not shown, unless asked for
+SHOWN = tuple(role for role in ROLES if role not in (PART, THREAD))
+PARTS = "recollect:parts"  # in the metadata of a record that is searched in parts: how many there are
 VIEWS = ("full", "user", "assistant", "next_user", "personal_info", "preferences", "events")
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -121,6 +124,11 @@ class Record:
     links: tuple[Link, ...] = ()
     dates: tuple[Span, ...] = ()
 
+    @property
+    def wordless(self) -> bool:
+        """Whether word search passes it over: it was derived, or its parts speak for it."""
+        return self.role == DERIVED or PARTS in self.metadata
+
     def view(self, name: str) -> str | None:
         """The text of one view; `full` is the text itself unless the record names another."""
         return self.views.get(name, self.text if name == "full" else None)
@@ -128,9 +136,9 @@ class Record:
     def embedded(self, name: str, space: str) -> str | None:
         """The text of a view as a space's model is given it: the speaker's name before it, where the space says so.
 
-        None for what was derived: it has no words and no vectors of its own.
+        None for what was derived, and for the whole of what is searched in parts: neither has vectors of its own.
         """
-        if self.role == DERIVED:
+        if self.role in (DERIVED, THREAD) or (name == "full" and PARTS in self.metadata and "full" not in self.views):
             return None
         if name == "full" and self.speaker and space.endswith(SPOKEN) and "full" not in self.views:
             return f"{self.speaker}: {self.text}"

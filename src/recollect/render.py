@@ -161,7 +161,8 @@ def _entries(items: Iterable[Item], profile: Iterable[Item], intro: str, ids: bo
 
 def _line(item: Item, quote: bool, ids: bool, item_chars: int) -> str:
     speaker = harmless((item.speaker or "").translate(_SINGLE_QUOTES), NAME_CHARS) if quote else ""
-    body = harmless(item.text.translate(_SINGLE_QUOTES) if speaker else item.text, item_chars)
+    said = getattr(item, "passage", "") or item.text  # of what is long, the part that answers
+    body = harmless(said.translate(_SINGLE_QUOTES) if speaker else said, item_chars)
     if not body:
         return ""
     mark = f"[{harmless(item.id.translate(_ROUND_BRACKETS), NAME_CHARS)}] " if ids else ""

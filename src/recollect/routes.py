@@ -18,6 +18,7 @@ from .ports import Found, Store
 from .query import Query, Where
 from .rankings import FAILED, RAN, SKIPPED, TIMED_OUT, Ranking
 from .recipes import Recipe, RouteSpec
+from .records import PART
 from .temporal import found_in_time
 
 if TYPE_CHECKING:
@@ -44,12 +45,13 @@ def narrowed(query: Query, recipe: Recipe, spec: RouteSpec) -> Where:
     where = query.where
     kinds = _kinds(where.kinds or recipe.kinds, spec.kinds)
     ages = [age for age in (spec.max_age, recipe.lookback if spec.kind == "lexical" else None) if age is not None]
-    if not ages and kinds == where.kinds and "identity" not in kinds:
+    if not ages and kinds == where.kinds and "identity" not in kinds and not where.roles:
         return where
     now = where.as_of if where.as_of is not None else where.now
     since = [where.since] if where.since is not None else []
+    roles = (*where.roles, PART) if where.roles else ()  # a part is judged by the role of its record, in `gather`
     return dataclasses.replace(
-        where, kinds=kinds, since=max([*since, *(now - round(age * DAY) for age in ages)], default=None),
+        where, roles=roles, kinds=kinds, since=max([*since, *(now - round(age * DAY) for age in ages)], default=None),
         tenant=query.scope.tenant if "identity" in kinds else where.tenant,
     )  # fmt: skip
 

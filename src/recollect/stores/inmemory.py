@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import DuplicateRecord, InvalidQuery, InvalidRecord, ScopeRequired, UnknownRecord
 from ..ports import Add, Amend, Change, Facts, Holding, Job, Learn, Receipt, meets
-from ..records import DERIVED, Record, check_owner, micros
+from ..records import DERIVED, SHOWN, Record, check_owner, micros
 from .scans import Lexical, Temporal, Vector
 from .tables import Box, Row, Tables, Waiting, canonical, checked, own_copy, row_of, through_json, when
 
@@ -57,9 +57,9 @@ class InMemoryStore:
         return {row.record.id: row.key for row in sorted(rows, key=lambda row: row.record.owner == where.owner)}
 
     def select(self, where: Where, *, order: str, limit: int, after: int | None = None) -> list[int]:
-        """Keys in `newest`, `oldest` or `turns` order, those behind `after` only; it must be among them still."""
+        """Keys in `newest`, `oldest`, `turns` or `latest` order, those behind `after` only; it must be among them still."""
         if order not in _ORDERS:
-            raise InvalidQuery(f"order={order!r:.40} is unknown.", hint="Use newest, oldest or turns.")
+            raise InvalidQuery(f"order={order!r:.40} is unknown.", hint=f"Use {', '.join(_ORDERS)}.")
 
         def place(row: Row) -> tuple:
             return (*_ORDERS[order](row.record), row.record.id, row.record.owner != where.owner)
@@ -69,6 +69,10 @@ class InMemoryStore:
             raise UnknownRecord("The record to go on after has gone.", hint="Start from the beginning.")
         start = 0 if after is None else keys.index(after) + 1
         return keys[start : start + max(0, limit)]
+
+    def roles(self, where: Where) -> frozenset[str]:
+        """The roles that records in sight may have."""
+        return frozenset(row.record.role for shelf in self._box.read().shelves(where) for row in shelf)
 
     def facts(self, keys: Sequence[int]) -> dict[int, Facts]:
         """What scoring needs of each key; a key that is not there, or has gone meanwhile, is absent."""
@@ -108,10 +112,11 @@ class InMemoryStore:
         """Counts of the owner's own records, vectors and waiting jobs."""
         tables = self._box.read()
         mine = {row.key: row for row in tables.shelf(owner)}
+        shown = [row.record for row in mine.values() if row.record.role in SHOWN]
         counts = Counter((space, view) for key, space, view in tables.vectors if key in mine)
         return {
-            "records": len(mine),
-            "by_kind": dict(sorted(Counter(row.record.kind for row in mine.values()).items())),
+            "records": len(shown),
+            "by_kind": dict(sorted(Counter(record.kind for record in shown).items())),
             "vectors": [{"space": space, "view": view, "count": n} for (space, view), n in sorted(counts.items())],
             "waiting": self.outbox.waiting(owner),
         }
@@ -124,6 +129,7 @@ class InMemoryStore:
 _ORDERS = {
     "newest": lambda record: (-when(record),),
     "oldest": lambda record: (when(record),),
+    "latest": lambda record: (record.session or "", -(record.turn or 0), -micros(record.recorded_at)),
     "turns": lambda record: (record.session or "", record.turn or 0, micros(record.recorded_at)),
 }
 

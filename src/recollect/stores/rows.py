@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from ..errors import InvalidRecord
 from ..normalize import fold
-from ..records import DERIVED, EMPTY, Entity, Link, Record, Span, micros, moment
+from ..records import EMPTY, Entity, Link, Record, Span, micros, moment
 from ..tokens import language_of, pack, terms
 
 _EPOCH, _MICROSECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(microseconds=1)
@@ -17,7 +17,7 @@ _new = object.__new__
 _PUT = [Record.__dict__[field.name].__set__ for field in fields(Record)]
 TEXTUAL = frozenset({"text", "speaker", "tags", "views", "role"})  # fields whose change changes words or vectors
 MENTIONS = frozenset({"entities", "links", "dates"})  # kept in a table of their own
-NO_WORDS = (0, "en", b"")  # of what was derived
+NO_WORDS = (0, "en", b"")
 
 
 def index_text(record: Record) -> str:
@@ -29,7 +29,7 @@ def index_text(record: Record) -> str:
 
 def indexed(record: Record) -> tuple[int, str, bytes]:
     """A record's length in terms, its language, and its packed terms."""
-    if record.role == DERIVED:
+    if record.wordless:
         return NO_WORDS
     text = index_text(record)
     language = language_of(text)

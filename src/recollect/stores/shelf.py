@@ -153,6 +153,15 @@ class Shelf:
         """How many records there are."""
         return int(np.count_nonzero(self.columns["there"][: self.size])) if self._gone else self.size
 
+    def last_turns(self, slots: np.ndarray, count: int) -> np.ndarray:
+        """Of a session's slots the last `count` by turn and time of recording, and all that tie with the last of them."""
+        turns, recorded = np.maximum(self.columns["turn"][slots], 0), self.columns["recorded"][slots]
+        if not 0 < count < len(slots):
+            return slots
+        least = np.lexsort((recorded, turns))[-count]
+        later = (turns > turns[least]) | ((turns == turns[least]) & (recorded >= recorded[least]))
+        return slots[later]
+
     def has(self, slot: int) -> bool:
         """Is there a record in this slot?"""
         return slot < self.size and self.columns["there"].item(slot)

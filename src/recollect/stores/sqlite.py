@@ -16,7 +16,7 @@ import numpy as np
 from ..errors import InvalidQuery, UnknownRecord
 from ..ports import Add, Change, Facts, Holding, Receipt
 from ..query import Where
-from ..records import Record, check_owner
+from ..records import ROLES, Record, check_owner
 from ..tokens import tokens_version
 from . import sql
 from .rows import indexed, record_of
@@ -34,6 +34,7 @@ SHELVES_BYTES = 4 << 30
 AT_HAND = 4096  # records kept at hand, none of them longer than this
 LOADED_AT_ONCE = 4096  # vectors: a lane is read in pieces, so that it is never in memory twice
 LOW = 0xFFFFFFFF
+ORDERS = ("newest", "oldest", "turns", "latest")
 
 
 class SqliteStore:
@@ -73,12 +74,16 @@ class SqliteStore:
         return found
 
     def select(self, where: Where, *, order: str, limit: int, after: int | None = None) -> list[int]:
-        """Keys in an order: `newest`, `oldest` or `turns`."""
-        if order not in ("newest", "oldest", "turns"):
-            raise InvalidQuery(f"order={order!r:.40} is unknown.", hint="Use newest, oldest or turns.")
+        """Keys in an order: `newest`, `oldest`, `turns` or `latest`."""
+        if order not in ORDERS:
+            raise InvalidQuery(f"order={order!r:.40} is unknown.", hint=f"Use {', '.join(ORDERS)}.")
         with self.file.reading():
-            seen = enumerate(self.sight(where))
-            entries = [(*place, own, key) for own, (shelf, mask) in seen for *place, key in self._entries(shelf, mask, order)]
+            first = limit if order == "latest" and after is None and len(where.sessions) == 1 else None
+            entries = [
+                (*place, own, key)
+                for own, (shelf, mask) in enumerate(self.sight(where))
+                for *place, key in self._entries(shelf, mask, order, first)
+            ]
         entries.sort()
         keys = [entry[-1] for entry in entries]
         if after is not None and after not in keys:
@@ -96,6 +101,12 @@ class SqliteStore:
                     mine = [key for key in keys if key >> 32 == number and shelf.has(key & LOW)]
                     found.update(zip(mine, shelf.facts([key & LOW for key in mine]), strict=True))
         return found
+
+    def roles(self, where: Where) -> frozenset[str]:
+        """The roles that records in sight may have; rather one too many than one too few."""
+        with self.file.reading():
+            shelves = [self.shelf(path) for path in {where.owner, where.tenant or where.owner}]
+            return frozenset(role for shelf in shelves if shelf is not None for role in ROLES if role in shelf.names.codes)
 
     def records(self, keys: Sequence[int]) -> list[Record]:
         """In the order of the keys; a key that has gone meanwhile is left out."""
@@ -238,13 +249,16 @@ class SqliteStore:
             mask[[key & LOW for _, key in rows if key & LOW < shelf.size]] = False
         return mask
 
-    def _entries(self, shelf: Shelf, mask: np.ndarray | None, order: str) -> list[tuple]:
+    def _entries(self, shelf: Shelf, mask: np.ndarray | None, order: str, first: int | None) -> list[tuple]:
         slots = np.arange(shelf.size) if mask is None else np.flatnonzero(mask)
+        slots = slots if first is None else shelf.last_turns(slots, first)
         facts = shelf.facts(slots.tolist())
         keys = (shelf.base + slots).tolist()
-        if order == "turns":
-            recorded = shelf.columns["recorded"][slots].tolist()
-            return [(f.session or "", f.turn or 0, r, f.id, k) for f, r, k in zip(facts, recorded, keys, strict=True)]
+        if order in ("turns", "latest"):
+            recorded, sign = shelf.columns["recorded"][slots].tolist(), 1 if order == "turns" else -1
+            return [
+                (f.session or "", sign * (f.turn or 0), sign * r, f.id, k) for f, r, k in zip(facts, recorded, keys, strict=True)
+            ]
         sign = -1 if order == "newest" else 1
         return [(sign * f.at, f.id, k) for f, k in zip(facts, keys, strict=True)]
 

@@ -162,7 +162,7 @@ class Box:
 
 
 def row_of(key: int, record: Record) -> Row:
-    if record.role == DERIVED:
+    if record.wordless:
         return Row(key=key, record=record, language="en", terms={}, length=0)
     language = tokens.language_of(record.text)
     terms = list(tokens.terms(index_text(record), language))

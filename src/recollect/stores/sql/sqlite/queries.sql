@@ -214,8 +214,8 @@ INSERT INTO settings (owner, name, value) VALUES (?, ?, ?) ON CONFLICT (owner, n
 DELETE FROM settings WHERE owner = ? AND name = ?;
 
 -- name: count_by_kind
--- For people.
-SELECT kind, count(*) FROM records WHERE key >= ? AND key < ? GROUP BY kind ORDER BY kind;
+-- For people, who don't ask for parts and logs.
+SELECT kind, count(*) FROM records WHERE key >= ? AND key < ? AND role NOT IN ('part', 'thread') GROUP BY kind ORDER BY kind;
 
 -- name: path_of
 -- Whose number is it?
