@@ -10,6 +10,9 @@ from starlette.testclient import TestClient
 
 from recollect import Memory, Scope, errors
 from recollect.http import Limits, create, shapes
+from recollect.http.logs import Lines
+from recollect.http.metrics import Counts
+from recollect.http.once import Key
 from recollect.http.problems import STATUS, status_of
 from recollect.ingest import FIELDS
 from recollect.records import Record
@@ -182,6 +185,76 @@ def test_pages_are_the_packages_own(client):
     for name in ("..%2fwire.py", "wire.py", "%2e%2e/wire.py", "index.html%00"):
         assert client.get(f"/web/{name}").status_code == 404
     assert "/v1/recall" in client.get("/docs").text
+
+
+def test_a_request_with_a_key_is_done_once(client):
+    said, key = {"text": "I told Priya we can do March."}, {"Idempotency-Key": "5f0c"}
+    first = client.post("/v1/memories", json=said, headers=key)
+    again = client.post("/v1/memories", json=said, headers=key)
+    assert again.content == first.content and again.headers["ETag"] == first.headers["ETag"] and again.status_code == 201
+    assert "Idempotency-Replayed" not in first.headers and again.headers["Idempotency-Replayed"] == "true"
+    assert client.get("/v1/status").json()["records"] == 1
+    assert refused(client.post("/v1/memories", json={"text": "else"}, headers=key), 422) == "key_reused"
+    assert client.post("/v1/memories", json=said, headers=key | {"X-Recollect-Owner": "bob"}).json()["owner"] == "bob"
+    id = first.json()["id"]
+    gone = [client.delete(f"/v1/memories/{id}", headers={"Idempotency-Key": "gone"}).json() for _ in range(2)]
+    assert gone[0] == gone[1] and gone[0]["removed"]["records"] == 1
+    for wrong in ("", "é", "a" * 256):
+        assert refused(client.post("/v1/memories", json=said, headers={"Idempotency-Key": wrong.encode()}), 422)
+
+
+def test_a_refused_request_gives_its_key_back(client):
+    key = {"Idempotency-Key": "k"}
+    assert refused(client.post("/v1/memories", json={"text": " "}, headers=key), 422) == "invalid_record"
+    assert client.post("/v1/memories", json={"text": "something"}, headers=key).status_code == 201
+
+
+def test_what_a_dead_process_had_remembered_is_found_again(served):
+    clock = FixedClock()
+    client = served(clock=clock)
+    said, key = [{"text": "one"}, {"text": "two"}], Key.of("k", "alice", b"POST", b"/v1/memories", b"", b"")
+    client.post("/v1/memories", json={"text": "one", "id": key.id(0)})
+    clock.advance(minutes=5)
+    records = client.post("/v1/memories", json=said, headers={"Idempotency-Key": "k"}).json()["records"]
+    assert [record["text"] for record in records] == ["one", "two"] and records[0]["id"] == key.id(0)
+    assert client.get("/v1/status").json()["records"] == 2
+
+
+def test_metrics_count_by_address_never_by_id(client):
+    client.post("/v1/memories", json={"text": "in Goa", "id": "secret-id"})
+    client.get("/v1/memories/secret-id")
+    client.get("/no/such/secret-id")
+    client.post("/v1/recall", json={"query": "Goa"})
+    text = client.get("/metrics").text
+    assert 'recollect_requests_total{path="/v1/memories/{id}",status="200"} 1' in text
+    assert 'recollect_requests_total{path="other",status="404"} 1' in text
+    assert 'recollect_routes_total{route="lexical",status="ran"} 1' in text and "recollect_waiting_jobs 0" in text
+    assert 'recollect_request_seconds_bucket{path="/v1/recall",le="+Inf"} 1' in text and "secret" not in text
+
+
+def test_counts_of_several_processes_add_up(tmp_path, monkeypatch):
+    monkeypatch.setattr("os.getpid", iter(range(1, 9)).__next__)
+    counts = [Counts(["/a", "/b"], tmp_path) for _ in range(2)]
+    for one in counts:
+        one.request("/a", 200, 0.003)
+        one.request("/b", 418, 99.0)
+    for one in counts:
+        text = one.text([])
+        assert 'path="/a",status="200"} 2' in text and 'path="/b",status="other"} 2' in text
+        assert 'bucket{path="/a",le="0.0025"} 0' in text and 'bucket{path="/a",le="0.005"} 2' in text
+        assert 'bucket{path="/b",le="10.0"} 0' in text and 'count{path="/b"} 2' in text and 'sum{path="/b"} 198' in text
+
+
+def test_the_log_tells_of_requests_not_of_memories(client, caplog):
+    caplog.set_level("INFO", "recollect.http")
+    client.get("/v1/context", params={"query": "my secret"}, headers={"X-Request-Id": "abc-1"})
+    client.post("/v1/memories", json={"text": "a secret"}, headers={"X-Request-Id": 'bad"id'})
+    lines = [json.loads(Lines().format(record)) for record in caplog.records if record.name == "recollect.http"]
+    assert lines[0] | {"time": 0, "ms": 0, "bytes": 0} == {
+        "time": 0, "level": "info", "logger": "recollect.http", "message": "request", "request": "abc-1", "method": "GET",
+        "path": "/v1/context", "status": 200, "ms": 0, "bytes": 0, "token": "",
+    }  # fmt: skip
+    assert '"' not in lines[1]["request"] and "secret" not in json.dumps(lines)
 
 
 def test_how_the_server_is(client):

@@ -291,6 +291,8 @@ COMMANDS = (
             arg("--max-body", type=int, metavar="BYTES", default=8 << 20, help="the longest body; 8388608 if not given"),
             arg("--rate", type=float, metavar="N", default=0.0,
                 help="requests a second for each token and process, twice as many at once; any number if not given"),
+            arg("--log", choices=("debug", "info", "warning", "error"), default="info",
+                help="what is written to standard error, as lines of JSON: info, a line for each request, if not given"),
         ),
         more="Stops at SIGINT or SIGTERM, after it has finished what was begun. Needs the extra recollect[server].",
         examples=("recollect serve", "recollect serve --port 8080 --workers 2"),

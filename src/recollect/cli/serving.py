@@ -31,7 +31,8 @@ def serve(args: Namespace, screen: Screen) -> None:
         raise InvalidSetting("memory: is one process's own.", hint="Name a file with --db, or leave --workers at 1.")
     limits = Limits(body=args.max_body, seconds=args.timeout, rate=args.rate)
     serving = Serving(
-        settings=settings, url=url, owner=owner, host=args.host, port=args.port, workers=args.workers, limits=limits
+        settings=settings, url=url, owner=owner, host=args.host, port=args.port, workers=args.workers, limits=limits,
+        log=args.log,
     )
     run(serving, screen.note)
 

@@ -21,7 +21,7 @@ BY_WORDS = "nexus(weights={vector: 0, lexical: 1})"
 @door.post("/v1/recall", answers=shapes.Answer, summary="The memories that answer a question, best first")
 async def recall(desk: AtDesk, asked: shapes.Recall):
     return await desk.read(
-        lambda memory: recall_json(memory.recall(asked.query, **asked.narrowed()), explain=asked.explain)
+        lambda memory: recall_json(desk.count(memory.recall(asked.query, **asked.narrowed())), explain=asked.explain)
     )
 
 
@@ -43,7 +43,7 @@ async def context(
     ids: Annotated[bool, Query(description="Put each record's id before it.")] = False,
 ):
     def work(memory: Memory):
-        answer = memory.recall(query, limit=limit, recipe=recipe, session=session, first_turn=first_turn)
+        answer = desk.count(memory.recall(query, limit=limit, recipe=recipe, session=session, first_turn=first_turn))
         return context_json(answer, memory.render(answer, max_chars=max_chars, max_tokens=max_tokens, ids=ids))
 
     return await desk.read(work)

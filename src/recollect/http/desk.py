@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Annotated, Any
 
 from fastapi import Depends, Header, Query, Request
@@ -11,10 +11,14 @@ from starlette.responses import Response
 
 from ..errors import InvalidRequest, NotAllowed
 from ..memory import Memory
+from ..rankings import Answer
 from ..recipe_fields import nearest
-from .problems import packed
+from ..records import micros
+from .once import Key, once
+from .problems import answer
 from .service import Caller, Service
 
+ONCE = "Sent again with the same key, the request is not done again: the first answer comes back, for a day."
 OWNER = "Whose memory, such as acme/alice; for a token, its own owner path or one below it."
 
 
@@ -24,20 +28,21 @@ class Reply:
 
     found: Any
     status: int = 200
-    headers: Mapping[str, str] | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 class Desk:
     """See the module."""
 
-    __slots__ = ("_caller", "_request", "_service", "owner")
+    __slots__ = ("_caller", "_service", "key", "owner")
 
-    def __init__(self, request: Request, named: str | None) -> None:
+    def __init__(self, request: Request, named: str | None, key: str | None = None) -> None:
         state = request.scope["state"]
         self._service: Service = state["service"]
         self._caller: Caller = state["caller"]
-        self._request = request
         self.owner = self._caller.owner(named, self._service.owner)
+        whole = (request.method.encode(), request.url.path.encode(), request.scope["query_string"], state["body"])
+        self.key = None if key is None else Key.of(key, self.owner, *whole)
 
     async def read(self, work: Callable[[Memory], Any]) -> Response:
         """The answer to a question."""
@@ -47,14 +52,26 @@ class Desk:
         """The answer to what changes something: for those who may."""
         if not self._caller.may_write:
             raise NotAllowed("The token may only read.", hint="Make one that may write: recollect token create --write.")
-        return await self._service.threads.run(self._answer, work)
+        return await self._service.threads.run(self._answer if self.key is None else self._once, work)
+
+    def count(self, answer: Answer) -> Answer:
+        """Note what the routes of an answer did."""
+        for ranking in answer.diagnostics.routes:
+            self._service.counts.route(ranking.route.kind, ranking.status)
+        return answer
 
     def _answer(self, work: Callable[[Memory], Any]) -> Response:
         found = work(self._service.memory_of(self.owner))
         if isinstance(found, Response):
             return found
-        reply = found if isinstance(found, Reply) else Reply(found=found)
-        return Response(packed(reply.found), reply.status, dict(reply.headers or {}), "application/json")
+        reply = _reply(found)
+        return answer(reply.found, status=reply.status, headers=reply.headers)
+
+    def _once(self, work: Callable[[Memory], Any]) -> Response:
+        memory = self._service.memory_of(self.owner)
+        reply, fresh = once(self.key, memory.store, micros(memory.now()), lambda: asdict(_reply(work(memory))))
+        headers = {**reply["headers"], **({} if fresh else {"Idempotency-Replayed": "true"})}
+        return answer(reply["found"], status=reply["status"], headers=headers)
 
 
 async def _desk(
@@ -68,7 +85,20 @@ async def _desk(
     return Desk(request, owner if owner is not None else header)
 
 
+async def _writing(
+    request: Request,
+    desk: Annotated[Desk, Depends(_desk)],
+    key: Annotated[str | None, Header(alias="Idempotency-Key", description=ONCE, max_length=255)] = None,
+) -> Desk:
+    return desk if key is None else Desk(request, desk.owner, key)
+
+
 AtDesk = Annotated[Desk, Depends(_desk)]
+ToWrite = Annotated[Desk, Depends(_writing)]
+
+
+def _reply(found: Any) -> Reply:
+    return found if isinstance(found, Reply) else Reply(found=found)
 
 
 def _known(request: Request) -> None:

@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 from starlette.responses import Response
 
 from ..errors import NotAllowed, RecollectError, TookTooLong, TooLarge
+from .logs import place
 from .problems import problem, unexpected
 from .service import Caller, Service
 
@@ -92,7 +93,7 @@ class Gate:
         except RecollectError as error:
             await self._refuse(visit, receive, problem(error))
         except Exception as error:
-            visit.trouble = _place(error)
+            visit.trouble = place(error)
             await self._refuse(visit, receive, unexpected())
         finally:
             self._told(visit)
@@ -110,7 +111,7 @@ class Gate:
         if body is None:
             visit.trouble = "the client has gone"
             return
-        scope.setdefault("state", {}).update(service=self._service, caller=visit.caller)
+        scope.setdefault("state", {}).update(service=self._service, caller=visit.caller, body=body)
         await self._app(scope, _again(body, receive), visit.send)
 
     async def _refuse(self, visit: Visit, receive: Receive, response: Response) -> None:
@@ -161,12 +162,3 @@ def _again(body: bytes, receive: Receive) -> Receive:
         return waiting.pop() if waiting else await receive()
 
     return receive_again
-
-
-def _place(error: BaseException) -> str:
-    """Where something went wrong and what it was, without what it says: that could be somebody's memory."""
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    where = f" at {trace.tb_frame.f_globals.get('__name__')}:{trace.tb_lineno}" if trace is not None else ""
-    return type(error).__name__ + where

@@ -9,12 +9,13 @@ from typing import Annotated, Any, Literal
 from fastapi import Body, Header, Path, Query
 from starlette.responses import Response
 
-from ..errors import RecordChanged
+from ..errors import RecordChanged, UnknownRecord
 from ..memory import Memory
 from ..records import Record
 from ..wire import history_json, page_json, record_json
 from . import shapes
-from .desk import AtDesk, Reply
+from .desk import AtDesk, Reply, ToWrite
+from .once import Key
 from .routing import Door
 from .shapes import Kind, Role, When
 
@@ -29,14 +30,14 @@ _ETAG = {"ETag": {"description": "The version of the record: give it as If-Match
     answers=shapes.Record | shapes.Records, description="One memory is answered with its record, a list with `records`.",
 )  # fmt: skip
 async def remember(
-    desk: AtDesk, told: shapes.Memory | Annotated[list[shapes.Memory], Body(min_length=1, max_length=MOST_AT_ONCE)]
+    desk: ToWrite, told: shapes.Memory | Annotated[list[shapes.Memory], Body(min_length=1, max_length=MOST_AT_ONCE)]
 ):
+    items = [one.given() for one in (told if isinstance(told, list) else [told])]
     if isinstance(told, list):
-        items = [one.given() for one in told]
         return await desk.write(
-            lambda memory: Reply(found={"records": [record_json(one) for one in memory.remember_many(items)]}, status=201)
+            lambda memory: Reply(found={"records": [record_json(one) for one in _told(memory, items, desk.key)]}, status=201)
         )
-    return await desk.write(lambda memory: _shown(memory.remember_many([told.given()])[0], status=201))
+    return await desk.write(lambda memory: _shown(_told(memory, items, desk.key)[0], status=201))
 
 
 @door.get("/v1/memories", answers=shapes.Page, summary="What is remembered, a page at a time")
@@ -81,7 +82,7 @@ async def look(desk: AtDesk, id: Id, if_none_match: Annotated[str | None, Header
 
 @door.patch("/v1/memories/{id:path}", answers=shapes.Record, summary="Change fields of a record", headers=_ETAG)
 async def change(
-    desk: AtDesk, id: Id, fields: shapes.Change, if_match: Annotated[str | None, Header(max_length=400)] = None
+    desk: ToWrite, id: Id, fields: shapes.Change, if_match: Annotated[str | None, Header(max_length=400)] = None
 ):
     return await desk.write(
         lambda memory: _shown(memory.amend(id, expected=_expected(memory, id, if_match), **fields.sent()))
@@ -89,7 +90,7 @@ async def change(
 
 
 @door.delete("/v1/memories/{id:path}", answers=shapes.Receipt, summary="Remove a record and everything made from it")
-async def forget(desk: AtDesk, id: Id, if_match: Annotated[str | None, Header(max_length=400)] = None):
+async def forget(desk: ToWrite, id: Id, if_match: Annotated[str | None, Header(max_length=400)] = None):
     return await desk.write(lambda memory: memory.forget(id, expected=_expected(memory, id, if_match)))
 
 
@@ -97,6 +98,24 @@ def etag(record: Record) -> str:
     """The version of a record: a hash of all it holds."""
     said = json.dumps(record_json(record), sort_keys=True).encode("ascii")
     return f'"{blake2b(said, digest_size=12).hexdigest()}"'
+
+
+def _told(memory: Memory, items: list[dict[str, Any]], key: Key | None) -> list[Record]:
+    """Remember, or find again: with an Idempotency-Key the ids come from it, and a process may have died halfway through."""
+    if key is None:
+        return memory.remember_many(items)
+    ids = [item.get("id") or key.id(number) for number, item in enumerate(items)]
+    there = {id: record for id, item in zip(ids, items, strict=True) if not item.get("id") and (record := _found(memory, id))}
+    fresh = [item | {"id": id} for id, item in zip(ids, items, strict=True) if id not in there]
+    there |= {record.id: record for record in memory.remember_many(fresh)}
+    return [there[id] for id in ids]
+
+
+def _found(memory: Memory, id: str) -> Record | None:
+    try:
+        return memory.get(id)
+    except UnknownRecord:
+        return None
 
 
 def _shown(record: Record, status: int = 200) -> Reply:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import uvicorn
 from uvicorn.supervisors import Multiprocess
@@ -14,7 +16,9 @@ from ..errors import NotAllowed
 from ..memory import Memory
 from ..records import Scope
 from ..settings import Settings
+from . import logs
 from .app import create
+from .connection import Connection
 from .gate import HERE, App
 from .service import Limits
 
@@ -32,6 +36,7 @@ class Serving:
     port: int
     workers: int
     limits: Limits
+    log: str = "info"
 
 
 def serve(serving: Serving, said: Callable[[str], None]) -> None:
@@ -42,10 +47,16 @@ def serve(serving: Serving, said: Callable[[str], None]) -> None:
             f"Without access tokens the server binds to this machine only, not to {serving.host}.",
             hint="Make one first: recollect token create --owner acme/alice --write.",
         )
+    logs.start(serving.log)
+    with TemporaryDirectory(prefix="recollect-") as counts:
+        _serve(serving, Path(counts), here, said)
+
+
+def _serve(serving: Serving, counts: Path, here: bool, said: Callable[[str], None]) -> None:
     config = uvicorn.Config(
-        partial(application, serving), factory=True, host=serving.host, port=serving.port, workers=serving.workers,
-        access_log=False, log_level="warning", server_header=False, date_header=False, ws="none", lifespan="on",
-        timeout_graceful_shutdown=int(serving.limits.seconds) + 1, http="httptools",
+        partial(application, serving, counts), factory=True, host=serving.host, port=serving.port, workers=serving.workers,
+        http=Connection, ws="none", lifespan="on", log_config=None, log_level="warning", access_log=False, server_header=False,
+        date_header=False, timeout_graceful_shutdown=int(serving.limits.seconds) + 1,
     )  # fmt: skip
     socket = config.bind_socket()
     host, port = socket.getsockname()[:2]
@@ -58,9 +69,10 @@ def serve(serving: Serving, said: Callable[[str], None]) -> None:
         Multiprocess(config, sockets=[socket]).run()
 
 
-def application(serving: Serving) -> App:
+def application(serving: Serving, counts: Path) -> App:
     """The application of one worker process."""
-    return create(_memory(serving), limits=serving.limits, owner=serving.owner, here=serving.host in HERE)
+    logs.start(serving.log)
+    return create(_memory(serving), limits=serving.limits, owner=serving.owner, here=serving.host in HERE, counts=counts)
 
 
 def _memory(serving: Serving) -> Memory:

@@ -12,6 +12,7 @@ from ..access import Access, Grant
 from ..aio import Threads
 from ..errors import NotAllowed, NotAuthenticated, RecollectError, TooManyRequests
 from ..memory import Memory
+from .metrics import Counts
 
 MEMORIES, BUCKETS = 4096, 4096  # kept at hand, of owners and of tokens
 
@@ -58,6 +59,7 @@ class Service:
         self, memory: Memory, *, limits: Limits, owner: str | None, here: bool, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self.memory, self.limits, self.owner, self._here = memory, limits, owner, here
+        self.counts = Counts((), None)
         self._access = Access(memory.store, memory.now)
         self.threads = Threads(limits.threads, most=limits.at_once)
         self._memories: OrderedDict[str, Memory] = OrderedDict()

@@ -11,7 +11,7 @@ from ..memory import Memory
 from ..recipes import Recipe
 from ..wire import recipes_json
 from . import shapes
-from .desk import AtDesk
+from .desk import AtDesk, ToWrite
 from .routing import Door
 
 door = Door(tags=["settings"])
@@ -28,7 +28,7 @@ async def settings(desk: AtDesk):
     "/v1/settings", answers=dict[str, Any], summary="Change settings, at once and everywhere",
     description="`recipe`, `weights`, or any field of a recipe; null goes back to the default.",
 )  # fmt: skip
-async def set_settings(desk: AtDesk, change: Annotated[dict[str, Any], Body(examples=EXAMPLES)]):
+async def set_settings(desk: ToWrite, change: Annotated[dict[str, Any], Body(examples=EXAMPLES)]):
     return await desk.write(lambda memory: memory.update_settings(**change))
 
 
@@ -38,7 +38,7 @@ async def weights(desk: AtDesk):
 
 
 @door.patch("/settings", answers=shapes.Weights, summary="Change one of the two weights, or both")
-async def set_weights(desk: AtDesk, change: shapes.Weights):
+async def set_weights(desk: ToWrite, change: shapes.Weights):
     def work(memory: Memory) -> dict[str, float]:
         recipe, given = memory.recipe, change.given()
         wanted = {route: given[name] for name in given for route in _kinds(recipe, name)}

@@ -20,7 +20,11 @@ log = logging.getLogger("recollect.http")
 class Watch:
     """Told of every request: a line in the log, a count in the metrics."""
 
+    def __init__(self, service: Service) -> None:
+        self._service = service
+
     def __call__(self, visit: Visit) -> None:
+        self._service.counts.request(visit.path, visit.status, visit.ms / 1000)
         said = {
             "request": visit.id, "method": visit.scope["method"], "path": visit.path, "status": visit.status,
             "ms": round(visit.ms, 2), "bytes": visit.sent, "token": visit.caller.token if visit.caller else "",
@@ -33,6 +37,15 @@ class Watch:
 @door.get("/health", answers=dict[str, str], summary="Whether the process is alive")
 async def health() -> Response:
     return answer({"status": "ok"})
+
+
+@door.get("/metrics", answers=str, summary="Counts for Prometheus")
+async def metrics(request: Request) -> Response:
+    service: Service = request.scope["state"]["service"]
+    waiting = await service.threads.run(service.memory.store.outbox.waiting, None)
+    gauges = [("recollect_waiting_jobs", "Texts that wait for a vector.", waiting),
+              ("recollect_calls_under_way", "Calls under way in this process.", len(service.threads))]  # fmt: skip
+    return Response(service.counts.text(gauges), media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
 @door.get("/ready", answers=dict[str, Any], summary="Whether questions can be answered, by back end")
