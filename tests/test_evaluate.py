@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tempfile
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
@@ -11,14 +12,15 @@ import pytest
 
 from recollect.embedders import open_embedder
 from recollect.errors import InvalidDataset
+from recollect.evaluate.ablation import ablation, parts
 from recollect.evaluate.against import as_table, changes
 from recollect.evaluate.baselines import BASELINES, RRF_K
 from recollect.evaluate.chats import read_chats
-from recollect.evaluate.datasets import Item, exists, read_all, read_folder, steps
+from recollect.evaluate.datasets import Item, Question, exists, read_all, read_folder, steps
 from recollect.evaluate.kept import Kept
 from recollect.evaluate.page import page, plots
-from recollect.evaluate.report import markdown, result, tables
-from recollect.evaluate.run import run
+from recollect.evaluate.report import ablated, markdown, result, tables
+from recollect.evaluate.run import Measured, Theatre, run
 from recollect.recipes import as_recipe
 
 ANN = [
@@ -340,6 +342,33 @@ def test_the_gate_compares_like_with_like(found):
         changes(found, other)
 
 
+def test_an_ablation_takes_every_part_away_and_adds_what_is_off(folder, kept):
+    recipe = as_recipe("balanced(decay=half-life, weights={graph: 0, temporal: 0})")
+    varied = parts(recipe)
+    assert {"without lexical", "without vector(full)", "with graph", "with temporal", "decay=none"} <= set(varied)
+    assert varied["without lexical"] == recipe.with_weights({"lexical": 0}) and varied["decay=none"].decay is None
+    alone = as_recipe("recipe(routes=[lexical])")
+    assert list(parts(alone)) == ["with superseded"], "without its only route a recipe is none"
+    runs = [run(read_folder(folder), {"whole": recipe, **varied}, kept)]
+    found = ablation(runs, "whole", list(varied))
+    assert [row["on"] for row in found["rows"]] == ["keys", "keys: place", "keys: thing"]
+    assert found["rows"][0]["questions"] == 4 and list(found["rows"][0]["parts"]) == list(varied)
+    assert found["rows"][0]["parts"]["with superseded"]["mean"] == 0
+    made = ablated(found)
+    assert made.head[3:] == list(varied) and made.rows[0][-1] == "=" and json.loads(json.dumps(found)) == found
+
+
+def test_superseded_records_are_let_in_when_asked_for(folder, kept):
+    with tempfile.TemporaryDirectory() as home, Theatre(home, kept) as theatre:
+        old = theatre.owner.remember("The key hangs in the hall.")
+        theatre.owner.remember("The key hangs in the shed.", supersedes=old.id)
+        question = Question(id="q", text="key in the hall", grades={old.id: 1.0})
+        found = [Measured("now"), Measured("ever")]
+        theatre.ask(question, RECIPE, found[0])
+        theatre.ask(question, parts(RECIPE)["with superseded"], found[1])
+    assert [one.scores["recall@10"] for one in found] == [[0.0], [1.0]]
+
+
 # The command -----------------------------------------------------------------------------------------------------------
 
 
@@ -384,10 +413,10 @@ def test_the_gate_ends_with_status_1(command, tmp_path):
 
 
 def test_the_command_measures_everything_when_nothing_is_named(command, folder):
-    status, out, _ = command(folder, "--json", "--without", "thing")
+    status, out, _ = command(folder, "--json", "--without", "thing", "--ablate")
     systems = json.loads(out)["systems"]
     assert status == 0 and {"balanced", "memsense", "annie", "nexus", "opencouch", "sci", *BASELINES} <= set(systems)
-    assert len(json.loads(out)["sets"][0]["questions"]) == 3
+    assert len(json.loads(out)["sets"][0]["questions"]) == 3 and json.loads(out)["ablation"]["of"] == "balanced"
 
 
 @pytest.mark.parametrize(("words", "said"), [

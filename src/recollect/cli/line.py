@@ -221,6 +221,7 @@ COMMANDS = (
                 "LoCoMo's or LongMemEval's JSON; or a folder of sets"),
             words("recipe", "a recipe, or a baseline: grep, bm25, dense, rrf; all presets and baselines if not given", "RECIPE"),
             *MEASURE,
+            arg("--ablate", action="store_true", help="also measure what each part of the first recipe is worth"),
             arg("--markdown", action="store_true", help="print the tables as Markdown"),
             arg("--html", metavar="FILE", help="also write a page with plots"),
             arg("--save", metavar="FILE", help="also write the result, as --json prints it"),

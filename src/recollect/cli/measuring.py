@@ -48,18 +48,23 @@ def evaluate(args: Namespace, screen: Screen) -> int:
 
 
 def _measured(args: Namespace, screen: Screen) -> dict[str, Any]:
-    from ..evaluate.report import result
+    from ..evaluate.ablation import ablation, parts
+    from ..evaluate.report import only, result
     from ..evaluate.run import run
+    from ..recipes import Recipe
 
     systems, sets = _systems(args.recipe), sets_of(args)
+    first, whole = next(iter(systems.items()))
+    varied = parts(whole) if args.ablate and isinstance(whole, Recipe) else {}
     with embedder(args) as kept, screen.progress("measuring") as bar:
         runs = []
         for one in sets:
             if kept is not None:
                 kept.told = lambda done, name=one.name: bar.step(done, 0, f"{name}: embedding")
-            runs.append(run(one, systems, kept, lambda done, total, name: bar.step(done, total, name)))
+            runs.append(run(one, {**systems, **varied}, kept, lambda done, total, name: bar.step(done, total, name)))
         about = {"name": "none"} if kept is None else {"name": kept.profile.name, "space": kept.space}
-    return result(runs, about)
+    found = result(only(runs, list(systems)), about)
+    return found | ({"ablation": ablation(runs, first, list(varied))} if varied else {})
 
 
 def _show(made: Sequence[Table], as_markdown: bool, screen: Screen) -> None:

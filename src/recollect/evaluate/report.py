@@ -6,12 +6,13 @@ question by question later. `tables` says it for a terminal or a page.
 
 from __future__ import annotations
 
+import dataclasses
 import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from .. import __version__
-from .chance import Compared, holm, interval, paired
+from .chance import LEVEL, Compared, holm, interval, paired
 from .metrics import NAMES, SHOWN
 from .run import Measured, Run
 
@@ -32,15 +33,20 @@ class Table(NamedTuple):
 
 def result(runs: Sequence[Run], embedder: Mapping[str, Any]) -> dict[str, Any]:
     """Everything, as numbers, words, lists and tables."""
-    systems = [one.system for one in runs[0].measured]
+    systems = _systems(runs)
     sets = [_set(run) for run in runs]
     found = {"form": FORM, "recollect": __version__, "embedder": dict(embedder), "systems": systems, "sets": sets}
     return found | {"means": _means(runs, systems), "comparisons": comparisons(runs)}
 
 
+def only(runs: Sequence[Run], systems: Sequence[str]) -> list[Run]:
+    """The runs with some of their systems."""
+    return [dataclasses.replace(run, measured=tuple(_of(run, system) for system in systems)) for run in runs]
+
+
 def comparisons(runs: Sequence[Run]) -> list[dict[str, Any]]:
     """The first system against each other one, over all sets; p-values adjusted for there being several."""
-    first, *others = [one.system for one in runs[0].measured]
+    first, *others = _systems(runs)
     pairs = [(other, compared(runs, first, other)) for other in others]
     adjusted = holm([one.p for _, one in pairs])
     return [
@@ -60,7 +66,12 @@ def tables(found: Mapping[str, Any]) -> list[Table]:
     made += [_scores(one) for one in found["sets"]]
     made += [_categories(one) for one in found["sets"] if len(one["categories"]) > 1]
     made += [_stages(one) for one in found["sets"]]
-    return made + ([_compared(found)] if found["comparisons"] else [])
+    made += [_compared(found)] if found["comparisons"] else []
+    return made + ([ablated(found["ablation"])] if "ablation" in found else [])
+
+
+def _systems(runs: Sequence[Run]) -> list[str]:
+    return [one.system for one in runs[0].measured]
 
 
 def _of(run: Run, system: str) -> Measured:
@@ -173,6 +184,25 @@ def _spread(cell: Mapping[str, float]) -> str:
 
 def _signed(cell: Mapping[str, float]) -> str:
     return f"{cell['mean']:+.3f} [{cell['low']:+.3f}, {cell['high']:+.3f}]"
+
+
+def ablated(found: Mapping[str, Any]) -> Table:
+    """What each part is worth: a row a set or category, a column a part."""
+    rows = [
+        [row["on"], str(row["questions"]), f"{row['whole']:.3f}", *(_part(row["parts"][part]) for part in found["parts"])]
+        for row in found["rows"]
+    ]
+    note = (
+        f"The change of {found['metric']} when one part of {found['of']} is taken away, or another added; * where a paired "
+        "randomisation test finds it at the 5 % level (not adjusted for the number of cells)."
+    )
+    return Table(f"What each part of {found['of']} is worth", note, ["on", "questions", found["of"], *found["parts"]], rows)
+
+
+def _part(part: Mapping[str, float]) -> str:
+    if part["mean"] == part["low"] == part["high"] == 0:
+        return "="
+    return f"{part['mean']:+.3f}" + ("*" if part["p"] < LEVEL else "")
 
 
 def markdown(made: Sequence[Table]) -> str:

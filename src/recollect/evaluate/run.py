@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter
+from typing import Any
 
 from ..embed import Embedding
 from ..errors import EmbedderFailed
@@ -27,10 +28,20 @@ from .kept import Kept
 from .metrics import DEEP, NAMES, TOP, scores
 
 Progress = Callable[[int, int, str], None]  # done, of all, at what
-System = Recipe | str  # a recipe, or the name of a baseline
 BATCH = 500
 TODAY = 1_767_225_600_000_000  # 2026-01-01, for data without times
 OUT_OF_TIME = 3600.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A recipe, asked with something besides, such as `timeless`."""
+
+    recipe: Recipe
+    how: Mapping[str, Any]
+
+
+System = Recipe | Asked | str  # or the name of a baseline
 
 
 @dataclass(slots=True)
@@ -128,8 +139,9 @@ class Theatre:
             top, stages = deep[:TOP], {"recall": (perf_counter() - started) * 1000}
             embeds = system in ("dense", "rrf")
         else:
-            top, stages, embeds = self._recalled(question, system, into)
-            deep = [hit.id for hit in self.owner.recall(question.text, recipe=system, limit=DEEP)]
+            asked = system if isinstance(system, Asked) else Asked(recipe=system, how={})
+            top, stages, embeds = self._recalled(question, asked, into)
+            deep = [hit.id for hit in self.owner.recall(question.text, recipe=asked.recipe, limit=DEEP, **asked.how)]
         for name, value in scores(top, deep, question.grades).items():
             into.scores[name].append(value)
         into.found[question.id] = top
@@ -137,9 +149,9 @@ class Theatre:
         for stage, ms in {"total": embed + stages["recall"], "embed": embed, **stages}.items():
             into.ms.setdefault(stage, []).append(ms)
 
-    def _recalled(self, question: Question, recipe: Recipe, into: Measured) -> tuple[list[str], dict[str, float], bool]:
+    def _recalled(self, question: Question, asked: Asked, into: Measured) -> tuple[list[str], dict[str, float], bool]:
         started = perf_counter()
-        answer = self.owner.recall(question.text, recipe=recipe, limit=TOP)
+        answer = self.owner.recall(question.text, recipe=asked.recipe, limit=TOP, **asked.how)
         took = (perf_counter() - started) * 1000
         into.tokens.append(self.owner.render(answer).tokens)
         for trouble in _troubles(answer):
