@@ -25,42 +25,49 @@ if TYPE_CHECKING:
     import numpy as np
 
 BATCH = 500  # records in one transaction and in memory: with their vectors they may be large
+SHOWN = 10  # ids of what went wrong that are told
 Progress = Callable[[int, int], None]  # done, of all
 One = TypeVar("One")
 Place = tuple[str, str]  # an owner and an id
 
 
 class Copied(NamedTuple):
-    """What became of one owner's records: how many there are, how many are new, which the target has otherwise or not at all."""
+    """What became of one owner's memory: how many records there are and were written; what the target lacks or has otherwise."""
 
     owner: str
     records: int
     added: int
-    lost: tuple[str, ...]  # ids, the first few
-    unlike: int  # records and settings that are there with other content
+    updated: int
+    missing: tuple[str, ...]  # ids, the first few
+    unlike: tuple[str, ...]  # ids, the first few, and names of settings
+    more: int  # records that only the target has
 
     @property
     def verified(self) -> bool:
-        return not self.lost and not self.unlike
+        return not self.missing and not self.unlike
 
 
 def take_all(
-    holdings: Iterable[Holding], store: Store, embedding: Embedding | None, wrote: Callable[[Counter[str], bool], None]
-) -> None:
+    holdings: Iterable[Holding], store: Store, embedding: Embedding | None, wrote: Callable[[Counter[str], bool], None], *,
+    update: bool = False, as_is: bool = False,
+) -> None:  # fmt: skip
     """Take in whatever comes; after each batch `wrote` is told the counts and whether texts wait for vectors."""
     for batch in batches(holdings):
-        changes, counts = take(batch, store, embedding)
+        changes, counts = take(batch, store, embedding, update=update, as_is=as_is)
         for owner, its in changes.items():
             store.write(owner, its)
         wrote(counts, any(change.pending for its in changes.values() for change in its))
 
 
 def take(
-    holdings: Sequence[Holding], store: Store, embedding: Embedding | None
+    holdings: Sequence[Holding], store: Store, embedding: Embedding | None, *, update: bool = False, as_is: bool = False
 ) -> tuple[Mapping[str, list[Change]], Counter[str]]:
-    """Changes by owner that make these records be there, and how many are `added`, `unchanged`, or there as something else."""
+    """Changes by owner that make these records be there, and how many are `added`, `unchanged`, or there as something else.
+
+    Those are left alone (`differing`) or, with `update`, become what comes (`updated`). `as_is`: nothing is cut into parts.
+    """
     there, fresh = _there(holdings, store), {}
-    changes: dict[str, list[Change]] = {}
+    amends: list[tuple[str, Change]] = []
     counts = Counter(added=0, unchanged=0, differing=0)
     for holding in holdings:
         record = holding.record
@@ -68,16 +75,26 @@ def take(
         held = there.get(place) or fresh.get(place)
         if held is None:
             fresh[place] = holding
-        elif same(held.record, record):
-            changes.setdefault(record.owner, []).extend(_completed(held, holding))
-        counts["added" if held is None else "unchanged" if same(held.record, record) else "differing"] += 1
-    for add in _additions(list(_in_parts(fresh.values())), embedding, store):
-        changes.setdefault(add.record.owner, []).append(add)
+            counts["added"] += 1
+        elif same(held.record, record, told=update):
+            amends += [(record.owner, change) for change in _completed(held, holding)]
+            counts["unchanged"] += 1
+        else:
+            amends += [(record.owner, _updated(holding))] if update else []
+            counts["updated" if update else "differing"] += 1
+    new = list(fresh.values() if as_is else _in_parts(fresh.values()))
+    adds = [(add.record.owner, add) for add in _additions(new, embedding, store)]
+    changes: dict[str, list[Change]] = {}
+    for owner, change in (*adds, *amends):  # in this order: a line may complete an earlier one
+        changes.setdefault(owner, []).append(change)
     return changes, counts
 
 
-def copy(source: Store, target: Store, owner: str, *, progress: Progress | None = None) -> Copied:
-    """Make the target hold all that the source holds of an owner, then compare both, record by record."""
+def copy(source: Store, target: Store, owner: str, *, update: bool = False, progress: Progress | None = None) -> Copied:
+    """Make the target hold all that the source holds of an owner, then compare the two, record by record.
+
+    What the target has otherwise stays and is named; with `update` it becomes what the source has.
+    """
     total, done, counts = int(source.status(owner)["records"]), 0, Counter()
 
     def wrote(batch: Counter[str], waits: bool) -> None:
@@ -86,16 +103,18 @@ def copy(source: Store, target: Store, owner: str, *, progress: Progress | None 
         done += batch.total()
         tell(progress, done, 2 * total)
 
-    take_all(source.holdings(owner), target, None, wrote)
-    unlike = _settings_copied(source, target, owner)
-    lost, others, seen = [], 0, 0
+    take_all(source.holdings(owner), target, None, wrote, update=update, as_is=True)
+    others = _settings_copied(source, target, owner, update)
+    missing, unlike, seen = [], [], 0
     for batch in batches(source.holdings(owner)):
         theirs = {held.record.id: held for held in target.holdings(owner, [held.record.id for held in batch])}
-        lost += [held.record.id for held in batch if held.record.id not in theirs][:10]
-        others += sum(not holds(theirs[held.record.id], held) for held in batch if held.record.id in theirs)
+        missing += [held.record.id for held in batch if held.record.id not in theirs][: SHOWN - len(missing)]
+        wrong = (one.record.id for one in batch if one.record.id in theirs and not holds(theirs[one.record.id], one))
+        unlike += islice(wrong, SHOWN - len(unlike))
         seen += len(batch)
         tell(progress, done + seen, 2 * total)
-    return Copied(owner, seen, counts["added"], tuple(lost[:10]), unlike + others)
+    more = int(target.status(owner)["records"]) - seen + len(missing)
+    return Copied(owner, seen, counts["added"], counts["updated"], tuple(missing), (*unlike, *others), max(0, more))
 
 
 def holds(held: Holding, wanted: Holding) -> bool:
@@ -162,12 +181,20 @@ def _additions(holdings: Sequence[Holding], embedding: Embedding | None, store: 
         yield Add(record=one.record, vectors=vectors or None, pending=waiting)
 
 
-def _settings_copied(source: Store, target: Store, owner: str) -> int:
-    """Give the target the owner's settings that it has none of; how many it has otherwise."""
+def _updated(holding: Holding) -> Amend:
+    """A record that is there becomes this one, field by field: what was derived from it stays."""
+    record = holding.record
+    fields = {field.name: getattr(record, field.name) for field in dataclasses.fields(record)}
+    del fields["id"], fields["owner"]
+    return Amend(id=record.id, fields=fields, vectors=holding.vectors, pending=holding.waiting)
+
+
+def _settings_copied(source: Store, target: Store, owner: str, update: bool) -> list[str]:
+    """Give the target the owner's settings; the names of those that it has otherwise and keeps."""
     wanted, there = source.settings(owner), target.settings(owner)
-    if missing := {name: value for name, value in wanted.items() if name not in there}:
+    if missing := {name: value for name, value in wanted.items() if update or name not in there}:
         target.settings(owner, missing)
-    return sum(there[name] != wanted[name] for name in wanted.keys() & there.keys())
+    return [] if update else sorted(f"setting {name}" for name in wanted.keys() & there.keys() if there[name] != wanted[name])
 
 
 def _equal(one: np.ndarray | None, other: np.ndarray) -> bool:

@@ -174,6 +174,18 @@ COMMANDS = (
         examples=("recollect export memories.jsonl.gz", "recollect export --no-vectors | grep Goa"),
     ),
     Command(
+        "copy", "Copy memories from one store to another, and check that all arrived.", "copying:copy",
+        (
+            arg("source", metavar="SOURCE", help="the store to copy from: a file name or a URL"),
+            arg("target", metavar="TARGET", help="the store to copy to; a file is made when there is none"),
+            arg("--update", action="store_true", help="what is there with other content becomes as it is at SOURCE"),
+        ),
+        more="Everybody's memories, or one owner's with --owner: records, vectors, what waits for one, settings. At the end both "
+        "stores are read again and compared, record by record. It changes no memory at SOURCE, which may be in use, and can be "
+        "interrupted and run again: only what is missing is written. Nothing is removed from TARGET.",
+        examples=("recollect copy memory.db other.db", "recollect copy memory.db other.db --owner alice --update"),
+    ),
+    Command(
         "settings", "Show the settings in force, or change them.", "keeping:settings",
         (arg("change", metavar="KEY=VALUE", nargs="*", help="a setting and its value; KEY= goes back to the default"),),
         more="Changes are checked, kept in the memory for this owner, and effective at once, in every process. The keys are "
