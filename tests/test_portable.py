@@ -113,6 +113,25 @@ def test_whatever_was_remembered_makes_the_journey(remembered, embedder, live):
             }
 
 
+def test_a_long_text_comes_with_its_parts(open_memory):
+    memory = open_memory(embedder="hashing:16")
+    memory.remember("The kiln is dead, and the potter walks. " * 100 + "Goa!", id="m1")
+    assert len(list(memory.holdings())) > 3
+    bob = memory.for_owner("bob")
+    assert load(bob, exported(memory))["added"] == len(list(memory.holdings()))
+    assert [json.loads(line) | {"owner": "alice"} for line in exported(bob)[1:-1]] == list(
+        map(json.loads, exported(memory)[1:-1])
+    )
+    assert [hit.id for hit in bob.recall("Goa")] == ["m1"]
+    bare = exported(memory, vectors=False)
+    zoe = memory.for_owner("zoe")
+    load(zoe, bare)
+    assert [json.loads(line) | {"owner": "bob"} for line in exported(zoe)[1:-1]] == list(map(json.loads, exported(bob)[1:-1]))
+    forged = json.dumps({"text": "x", "id": "m1\x1f1"})
+    with pytest.raises(InvalidRecord, match="printable"):
+        load(bob, [forged])
+
+
 def test_another_owner_takes_it_over_whole(open_memory):
     memory = open_memory(embedder="hashing:16")
     memory.remember("Priya lives in Goa.", id="m1", links=[("Priya", "lives in", "Goa")])

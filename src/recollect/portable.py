@@ -24,8 +24,9 @@ from typing import IO, TYPE_CHECKING, Any
 from . import __version__
 from .errors import InvalidRecord, InvalidVector, NewerSchema, RecollectError
 from .ingest import FIELDS, record_of
+from .parts import SEPARATOR
 from .ports import Holding
-from .records import VIEWS, Record, Scope, micros, moment
+from .records import PART, VIEWS, Record, Scope, micros, moment
 from .wire import record_json
 
 if TYPE_CHECKING:
@@ -165,6 +166,7 @@ def holding_of(table: Mapping[str, Any], line: str, scope: Scope, now: datetime,
     stamps = _stamps(table, now)
     draft = {name: value for name, value in table.items() if name in FIELDS - CARRIED and name != "text" and name not in stamps}
     draft["id"] = draft.get("id") or _name_of(line)
+    stamps |= _parts_names(draft)
     if "at" in table and table["at"] is None:
         draft["at"] = "ageless"
     record = record_of(table.get("text"), scope, now, micros(now), str, draft)
@@ -270,6 +272,15 @@ def _stamps(table: Mapping[str, Any], now: datetime) -> dict[str, Any]:
     names = ("recorded_at", "superseded_at", "valid_to") if kept else ("recorded_at", "superseded_at")
     times = {name: moment(micros(table.get(name), name)) for name in names}
     return times | {"recorded_at": times["recorded_at"] or now, "superseded_by": newer}
+
+
+def _parts_names(draft: dict[str, Any]) -> dict[str, str]:
+    """The id of a part, taken out of the draft: only what this package cut has a separator in it, no id that is given may."""
+    whole, separator, number = str(draft["id"]).rpartition(SEPARATOR)
+    if not separator or draft.get("role") != PART or not (number.isdecimal() and number.isascii() and len(number) < 10):
+        return {}
+    name, draft["id"] = draft["id"], whole  # the rest of it is checked like any
+    return {"id": name}
 
 
 def _name_of(line: str) -> str:
