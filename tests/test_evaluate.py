@@ -86,6 +86,16 @@ def test_a_beir_folder_is_read(tmp_path):
     assert data.items[0].text == "Quince\nA fruit." and [q.id for q in data.questions] == ["1"]
 
 
+def test_a_record_without_a_text_is_left_out_and_found_by_nobody(folder):
+    with (folder / "corpus.jsonl").open("a") as stream:
+        stream.write('{"id": "a9", "scope": "ann", "text": " "}\n')
+    with (folder / "qrels.tsv").open("a") as stream:
+        stream.write("q1\ta9\t1\n")
+    data = read_folder(folder)
+    assert len(data.items) == 4 and data.notes[-1] == "1 records without a text left out"
+    assert data.questions[1].grades == {"a1": 1.0, "a9": 1.0}
+
+
 def test_a_folder_of_sets_is_all_of_them(folder, tmp_path):
     other = tmp_path / "more" / "keys"
     other.mkdir(parents=True)

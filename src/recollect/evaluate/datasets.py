@@ -150,21 +150,22 @@ def read_folder(folder: Path) -> Dataset:
     if grades_file is None or not (folder / QUERIES).exists():
         missing = QUERIES if grades_file is not None else "qrels.tsv"
         raise InvalidDataset(f"{folder} has no {missing}.", hint="BEIR folders have qrels/test.tsv instead of qrels.tsv.")
-    items = tuple(_item(where, line) for where, line in _lines(folder / CORPUS))
-    asked = [(where, _question(where, line)) for where, line in _lines(folder / QUERIES)]
+    items = [_item(where, line) for where, line in _lines(folder / CORPUS)]
+    asked = [_question(where, line) for where, line in _lines(folder / QUERIES)]
     _distinct(folder / CORPUS, [item.id for item in items])
-    _distinct(folder / QUERIES, [question.id for _, question in asked])
-    grades = _grades(grades_file, {item.id: item for item in items}, {question.id: question for _, question in asked})
-    return made(
-        folder.resolve().name, items, [question for _, question in asked], grades,
-        _digest(folder / CORPUS, folder / QUERIES, grades_file),
-    )  # fmt: skip
+    _distinct(folder / QUERIES, [question.id for question in asked])
+    grades = _grades(grades_file, {item.id: item for item in items}, {question.id: question for question in asked})
+    return made(folder.resolve().name, items, asked, grades, _digest(folder / CORPUS, folder / QUERIES, grades_file))
 
 
 def made(
     name: str, items: Sequence[Item], questions: Sequence[Question], grades: Mapping[str, Mapping[str, float]], digest: str
 ) -> Dataset:
-    """A set of the questions that have an answer; the others can't be found and say nothing."""
+    """A set of the questions that have an answer, and of the records that have a text.
+
+    A question without an answer says nothing. A record without a text can't be remembered, and where it is an answer (some public
+    sets have such) it is one that nobody finds.
+    """
     answered = tuple(
         dataclasses.replace(question, grades=dict(grades[question.id])) for question in questions if grades.get(question.id)
     )
@@ -174,9 +175,10 @@ def made(
     lost = next((question for question in answered if question.scope not in scopes), None)
     if lost is not None:
         raise InvalidDataset(f"{name}: question {lost.id!r:.80} asks scope {lost.scope!r:.80}, which has no record.")
-    silent = len(questions) - len(answered)
-    notes = (f"{silent:,} questions without an answer left out",) if silent else ()
-    return Dataset(name=name, items=tuple(items), questions=answered, digest=digest, notes=notes)
+    said = tuple(item for item in items if item.text.strip())
+    left = {"questions without an answer": len(questions) - len(answered), "records without a text": len(items) - len(said)}
+    notes = tuple(f"{count:,} {what} left out" for what, count in left.items() if count)
+    return Dataset(name=name, items=said, questions=answered, digest=digest, notes=notes)
 
 
 def _lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -195,7 +197,7 @@ def _lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _item(where: str, line: Mapping[str, Any]) -> Item:
-    title, text = line.get("title") or "", _text(where, line, "text", empty=bool(line.get("title")))
+    title, text = line.get("title") or "", _text(where, line, "text", empty="text" in line)
     return Item(
         id=_id(where, line), text=f"{title}\n{text}".strip() if title and title != text else text,
         scope=str(line.get("scope") or ""), session=_word(line, "session_id"), turn=_number(where, line, "turn"),
