@@ -16,12 +16,13 @@ from recollect.evaluate.ablation import ablation, parts
 from recollect.evaluate.against import as_table, changes
 from recollect.evaluate.baselines import BASELINES, RRF_K
 from recollect.evaluate.chats import read_chats
-from recollect.evaluate.datasets import Item, Question, exists, read_all, read_folder, steps
+from recollect.evaluate.datasets import Item, Question, exists, moment_of, read_all, read_folder, steps
 from recollect.evaluate.kept import Kept
 from recollect.evaluate.page import page, plots
 from recollect.evaluate.report import ablated, markdown, result, tables
 from recollect.evaluate.run import Measured, Theatre, run
 from recollect.recipes import as_recipe
+from recollect.records import micros
 
 ANN = [
     ("a1", "Ann", "2026-01-05", "The cellar key hangs behind the clock."),
@@ -224,6 +225,16 @@ def test_a_day_is_over_when_its_question_is_asked(folder):
     (folder / "qrels.tsv").write_text("q1\ta2\t1\n")
     (step,) = steps(read_folder(folder))
     assert [item.id for item in step.arriving] == ["a1", "a2"]
+
+
+@pytest.mark.parametrize(("said", "first", "last"), [
+    ("2023-05-30", "2023-05-30T00:00Z", "2023-05-30T23:59:59.999999Z"),
+    ("2023/5/30", "2023-05-30T00:00Z", "2023-05-30T23:59:59.999999Z"),
+    ("2023/05/30 (Tue) 23:40", "2023-05-30T23:40Z", None), ("2024年04月01日 周一 08:12", "2024-04-01T08:12Z", None),
+    ("2023-05-30T23:40:05+02:00", "2023-05-30T21:40:05Z", None), (1685490000, "2023-05-30T23:40Z", None),
+])  # fmt: skip
+def test_times_are_read_as_data_sets_write_them(said, first, last):
+    assert moment_of("here", said) == micros(first) and moment_of("here", said, last=True) == micros(last or first)
 
 
 def test_what_does_not_exist_yet_is_never_found(folder, kept):

@@ -26,7 +26,6 @@ _SESSION = re.compile(r"session_(\d+)")
 _EVIDENCE = re.compile(r"D:?(\d+):0*(\d+)")  # "D8:6; D9:17", "D:11:26" and "D30:05" are all there
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _SAID = re.compile(r"(\d{1,2}):(\d\d)\s*([ap])m\s+on\s+(\d{1,2})\s+([a-z]+),?\s+(\d{4})", re.IGNORECASE)  # 1:56 pm on 8 May, 2023
-_DATED = re.compile(r"(\d{4})[/-](\d\d)[/-](\d\d)(?:\s*\(\w+\))?(?:\s+(\d\d):(\d\d))?")  # 2023/05/30 (Tue) 23:40
 Found = tuple[list[Item], list[Question], dict[str, dict[str, float]]]
 
 
@@ -132,14 +131,11 @@ def _by_session(found: Found) -> Found:
 
 
 def moment_said(text: Any, *, last: bool = False) -> int | None:
-    """A time as these data sets write them; ISO 8601, too."""
-    said, dated = _SAID.search(str(text or "")), _DATED.fullmatch(str(text or "").strip())
+    """A time as LoCoMo writes it, or as any set does."""
+    said = _SAID.search(str(text or ""))
     if said:
         hour, minute, half, day, month, year = said.groups()
         clock = int(hour) % 12 + 12 * (half.lower() == "p")
         when = datetime(int(year), _MONTHS.index(month[:3].lower()) + 1, int(day), clock, int(minute), tzinfo=UTC)
         return moment_of("date_time", when)
-    if dated:
-        year, month, day, hour, minute = dated.groups()
-        return moment_of("date", f"{year}-{month}-{day}" + (f"T{hour}:{minute}" if hour else ""), last=last)
     return moment_of("date", text, last=last)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -23,6 +24,8 @@ from ..errors import InvalidDataset, InvalidRecord
 from ..records import EMPTY, micros
 
 DAY = 86_400_000_000
+# Days as data sets write them, with weekday and time or without: 2023/05/30 (Tue) 23:40, 2024年04月01日 周一 08:12.
+_DATED = re.compile(r"(\d{4})[-/.年](\d{1,2})[-/.月](\d{1,2})日?(?:\s+\(?[^\W\d]+\)?)?(?:\s+(\d{1,2}:\d\d))?")
 CORPUS, QUERIES = "corpus.jsonl", "queries.jsonl"
 QRELS = ("qrels.tsv", "qrels/test.tsv", "qrels/dev.tsv")
 
@@ -284,11 +287,15 @@ def moment_of(where: str, value: Any, *, last: bool = False) -> int | None:
     """A time as microseconds. A day alone is its first moment, or its `last`: who asks on a day knows what was said on it."""
     if value is None or value == "":
         return None
+    dated = _DATED.fullmatch(value.strip()) if isinstance(value, str) else None
+    if dated:
+        year, month, day, clock = dated.groups()
+        value = f"{year}-{int(month):02}-{int(day):02}" + (f"T{clock:0>5}" if clock else "")
     try:
         count = micros(value, "timestamp")
     except InvalidRecord as error:
         raise InvalidDataset(f"{where}: {error}") from None
-    return count + DAY - 1 if last and isinstance(value, str) and len(value.strip()) == 10 else count
+    return count + DAY - 1 if last and dated and not dated[4] else count
 
 
 def _distinct(path: Path, ids: list[str]) -> None:
