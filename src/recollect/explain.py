@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -152,8 +152,8 @@ def _gate(
         return *hidden, {}
     keys = {key, *store.resolve(anywhere, part_ids(record)).values()}
     details = {spec.name: _on_route(spec, keys, record, query, recipe, embedding, store) for spec in recipe.routes}
-    gate, reason = _late_gate(key, record, query, recipe, go(query, recipe, embedding, store, whole=True), embedding, store)
-    return gate, reason, details
+    stages, answer = go(query, recipe, embedding, store, whole=True), recall(query, recipe, embedding, store)
+    return *late_gate(key, record, answer, stages, [candidate.key for candidate in by_fusion(stages, recipe, store)]), details
 
 
 def _hidden(record: Record, facts: Facts, where: Where) -> tuple[str, str] | None:
@@ -238,13 +238,16 @@ def _missed(spec: RouteSpec, keys: set[int], below: Found) -> str:
     }.get(spec.kind, "shares no word with the question" if spec.match == "any" else "lacks a word of the question")  # fmt: skip
 
 
-def _late_gate(
-    key: int, record: Record, query: Query, recipe: Recipe, stages: Stages, embedding: Embedding | None, store: Store
-) -> tuple[str, str]:
-    answer = recall(query, recipe, embedding, store)
+def by_fusion(stages: Stages, recipe: Recipe, store: Store) -> list[Candidate]:
+    """Whatever any route brought, in fused order, however far beyond the pool."""
+    return ordered(_with_facts(fuse(stages.rankings, recipe, FAR.least), store), "fused")
+
+
+def late_gate(key: int, record: Record, answer: Answer, stages: Stages, fused: Sequence[int]) -> tuple[str, str]:
+    """What after the routes kept a record from the answer, of which the stages are the whole; `found` if nothing did."""
+    query, recipe = answer.query, answer.recipe
     if record.id in [hit.id for hit in answer.hits]:
         return _shown(record, answer)
-    fused = [candidate.key for candidate in ordered(_with_facts(fuse(stages.rankings, recipe, FAR.least), store), "fused")]
     if key not in fused and key not in [candidate.key for candidate in stages.scored]:
         return "no route", "No route brought it within its pool; each says why."
     size = recipe.pool.size(query.limit)

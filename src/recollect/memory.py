@@ -24,6 +24,7 @@ from .errors import InvalidRecord, UnknownRecord
 from .explain import Explanation, explain_answer, why_not
 from .gather import pointed
 from .ingest import Draft, Ids, additions, amended, as_they_are, pending
+from .inspection import Inspection, inspect
 from .parts import in_parts, part_ids
 from .ports import Amend, Embedder, Forget, Holding
 from .query import Query, Where
@@ -167,6 +168,11 @@ class Memory:
         if expect is None:
             return explain_answer(recall(question, recipe, self._embedding, self._store))
         return why_not(question, recipe, self._embedding, self._store, expect.id if isinstance(expect, Record) else expect)
+
+    def inspect(self, query: str, *, recipe: Any = None, max_chars: int = 2000, **asked: Any) -> Inspection:
+        """The whole picture: the answer, the block made of it, and every candidate with the gate that kept it out."""
+        recipe = self.recipe if recipe is None else as_recipe(recipe)
+        return inspect(self._query(query, recipe, **asked), recipe, self._embedding, self._store, max_chars=max_chars)
 
     def context(
         self, query: str, *, max_chars: int = 2000, max_tokens: int | None = None, ids: bool = False, **asked: Any

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from datetime import datetime
 from typing import Any
 
 from .access import Grant
 from .errors import RecollectError
 from .explain import explain_answer
+from .inspection import Inspection, Standing
 from .rankings import Answer, Hit, Place, Ranking
+from .recipe_text import plain
 from .recipes import PRESETS, Recipe, fields_table
 from .records import Entity, Link, Record, Span
 from .render import Rendered
@@ -67,6 +70,32 @@ def entry_json(hit: Hit) -> dict[str, Any]:
 def recall_json(answer: Answer, *, explain: bool = False) -> dict[str, Any]:
     """An answer; with `explain`, the tree of every score besides."""
     return answer_json(answer) | ({"explanation": explain_answer(answer).to_dict()} if explain else {})
+
+
+def inspection_json(inspection: Inspection) -> dict[str, Any]:
+    """An answer with the tree of every score, the memory block, and every candidate with the gate that kept it out."""
+    block = inspection.block
+    return recall_json(inspection.answer, explain=True) | {
+        "memory": block.text, "dropped": [{"id": one.id, "reason": one.reason} for one in block.dropped],
+        "candidates": [standing_json(standing) for standing in inspection.candidates],
+        "dials": dials_json(inspection.answer.recipe),
+    }  # fmt: skip
+
+
+def standing_json(standing: Standing) -> dict[str, Any]:
+    record = standing.record
+    return {
+        "id": record.id, "text": record.text, "kind": record.kind, "role": record.role, "at": _when(record.at),
+        "session": record.session, "speaker": record.speaker,
+        "routes": {name: place_json(place) for name, place in standing.routes.items()}, "fused_rank": standing.fused_rank,
+        "rrf_score": standing.rrf_score, "rank": standing.rank, "gate": standing.gate, "reason": standing.reason,
+    }  # fmt: skip
+
+
+def dials_json(recipe: Recipe) -> dict[str, Any]:
+    """Every number of a recipe as it stands, and the weight of each route: what a page can turn."""
+    own = {field.name: plain(field.metadata, getattr(recipe, field.name)) for field in fields(Recipe) if field.name != "routes"}
+    return own | {"weights": {route.name: route.weight for route in recipe.routes}}
 
 
 def context_json(answer: Answer, block: Rendered) -> dict[str, Any]:

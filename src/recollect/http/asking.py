@@ -30,6 +30,11 @@ async def explain(desk: AtDesk, asked: shapes.Explain):
     return await desk.read(lambda memory: memory.explain(asked.query, expect=asked.expect, **asked.narrowed()).to_dict())
 
 
+@door.post("/v1/inspect", answers=shapes.Inspection, summary="The whole picture: every candidate, and what became of it")
+async def inspect(desk: AtDesk, asked: shapes.Ask):
+    return await desk.read(lambda memory: memory.inspect(asked.query, **asked.narrowed()).to_dict())
+
+
 @door.get("/v1/context", answers=shapes.Context, summary="Results, and the <memory> block for a prompt")
 async def context(
     desk: AtDesk,

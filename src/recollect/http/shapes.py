@@ -303,6 +303,33 @@ class Left(BaseModel):
     reason: str
 
 
+class Standing(BaseModel):
+    """A candidate: its place on each route, after fusion, and in the answer; or the gate that kept it out."""
+
+    id: str
+    text: str
+    kind: str
+    role: str
+    at: str | None
+    session: str | None
+    speaker: str | None
+    routes: dict[str, Place]
+    fused_rank: int
+    rrf_score: float
+    rank: int | None
+    gate: str
+    reason: str
+
+
+class Inspection(Answer):
+    """An answer, the block made of it, every candidate, and the numbers of the recipe."""
+
+    memory: str
+    dropped: list[Left]
+    candidates: list[Standing]
+    dials: dict[str, Any]
+
+
 class Context(BaseModel):
     """Results, and the safe block for a prompt."""
 

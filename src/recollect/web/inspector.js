@@ -1,0 +1,182 @@
+// The inspector: asks the memory, and hands what it says to the parts that draw it. The engine computes, the page only shows.
+
+import { board, draw, light, press } from "./board.js";
+import { detail, verdict } from "./detail.js";
+import { dials } from "./dials.js";
+import { element, fill, find, short } from "./dom.js";
+import { graph } from "./graph.js";
+import { ask, Refused, who } from "./server.js";
+import { timeline } from "./timeline.js";
+
+const RECORDS = 1000, PAUSE = 90;
+const now = { changes: {}, found: null, records: [], chosen: null, turn: 0 };
+
+function asked() {
+  const query = find("question").value.trim(), recipe = find("recipe").value, as_of = find("as-of").value;
+  const changed = Object.keys(now.changes).length > 0;
+  return { query, ...(changed ? { recipe: { base: recipe, ...now.changes } } : recipe ? { recipe } : {}), ...(as_of ? { as_of: `${as_of}T23:59:59Z` } : {}) };
+}
+
+async function inspect({ keepDials = false } = {}) {
+  const question = asked();
+  if (!question.query) return;
+  const turn = ++now.turn;
+  try {
+    const found = await ask("/v1/inspect", question);
+    if (turn !== now.turn) return; // a later question was asked meanwhile
+    now.found = found;
+    show(found, keepDials);
+    say("");
+  } catch (error) {
+    say(error);
+  }
+}
+
+function show(found, keepDials) {
+  for (const id of ["answer", "below", "more"]) find(id).hidden = false;
+  find("welcome").hidden = true;
+  const notes = found.diagnostics.notes.length ? ` · ${found.diagnostics.notes.join(" · ")}` : "";
+  find("path").textContent = `${PATHS[found.diagnostics.retrieval_path] || found.diagnostics.retrieval_path}${found.diagnostics.degraded ? " · degraded: a route failed" : ""}${notes}`;
+  board(find("board"), found, choose);
+  if (!keepDials) dials(find("dials"), found.dials, now.changes, turned);
+  find("recipe-text").textContent = found.recipe;
+  find("block").textContent = found.memory || "(nothing: there is no hit)";
+  find("dropped").textContent = found.dropped.map((one) => `${one.id}: ${one.reason}`).join(" · ");
+  timeline(find("timeline"), now.records, found.hits, choose);
+  const chosen = found.candidates.some((one) => one.id === now.chosen) ? now.chosen : found.hits[0]?.id;
+  if (chosen) choose(chosen);
+}
+
+const PATHS = {
+  hybrid_rrf: "Words and meaning, joined by rank", token_recall: "Words alone", vector_recall: "Meaning alone",
+  token_recall_after_embed_error: "Words alone: the embedder failed", skipped_empty_store: "Nothing to search", nothing_ran: "No route ran",
+};
+
+async function choose(id) {
+  now.chosen = id;
+  press(id);
+  try {
+    await detail(find("detail"), id, asked(), now.found);
+  } catch (error) {
+    fill(find("detail"), element("p", { class: "lost" }, error.message));
+  }
+}
+
+let waiting = 0;
+function turned(changes) {
+  now.changes = changes;
+  clearTimeout(waiting);
+  waiting = setTimeout(() => inspect({ keepDials: !("decay" in changes || "mmr" in changes) }), PAUSE);
+}
+
+async function whyNot(event) {
+  event.preventDefault();
+  const wanted = find("expected").value.trim().toLowerCase();
+  if (!wanted || !now.found) return;
+  const matching = now.records.filter((record) => record.id.toLowerCase() === wanted || record.text.toLowerCase().includes(wanted)).slice(0, 6);
+  if (matching.length > 1 && matching[0].id.toLowerCase() !== wanted) {
+    fill(find("verdict"), element("p", { class: "note" }, "Which of these?"),
+      element("ul", {}, matching.map((record) => element("li", {}, element("button", { type: "button", class: "rest", onclick: () => judge(record.id) }, short(record.text, 90))))));
+    return;
+  }
+  await judge(matching.length ? matching[0].id : find("expected").value.trim());
+}
+
+async function judge(id) {
+  try {
+    const why = await ask("/v1/explain", { ...asked(), expect: id });
+    const record = now.records.find((one) => one.id === id);
+    fill(find("verdict"), record ? element("p", {}, `“${short(record.text, 200)}”`) : null, ...verdict(why));
+  } catch (error) {
+    fill(find("verdict"), element("p", { class: "lost" }, error.message));
+  }
+}
+
+async function keep() {
+  try {
+    await ask("/v1/settings", { recipe: now.found.recipe }, "PATCH");
+    say(`Kept: ${now.found.recipe}`);
+  } catch (error) {
+    say(error);
+  }
+}
+
+function say(said) {
+  const wrong = said instanceof Error, node = find("status");
+  node.textContent = wrong ? said.message : said;
+  node.classList.toggle("wrong", wrong);
+  if (said instanceof Refused && said.status === 401) {
+    find("token-field").hidden = false;
+    find("token").focus();
+  }
+}
+
+// What is there, before anything is asked
+
+async function look() {
+  who.owner = find("owner").value.trim();
+  who.token = find("token").value.trim();
+  try {
+    const [status, recipes, settings] = await Promise.all([ask("/v1/status"), ask("/v1/recipes"), ask("/v1/settings")]);
+    offer(recipes.recipes, settings.recipe);
+    now.records = await everything();
+    find("owner").value = status.owner;
+    find("facts").textContent = `${status.records} memories of ${status.owner}, embedder ${status.embedder}${status.waiting ? `, ${status.waiting} texts wait for their vectors` : ""}`;
+    timeline(find("timeline"), now.records, [], alone);
+    suggest();
+    await graph(find("graph-section"), find("entities"), find("graph"), choose);
+    say("");
+  } catch (error) {
+    say(error);
+  }
+}
+
+async function everything() {
+  let records = [], next = null;
+  do {
+    const page = await ask(`/v1/memories?limit=500&all=true${next ? `&after=${encodeURIComponent(next)}` : ""}`);
+    records = records.concat(page.records);
+    next = page.next;
+  } while (next && records.length < RECORDS);
+  return records;
+}
+
+function offer(recipes, inForce) {
+  const select = find("recipe"), held = select.value;
+  const names = recipes.map((recipe) => recipe.name);
+  fill(select, names.includes(inForce) ? null : element("option", { value: inForce }, short(inForce, 40)),
+    names.map((name) => element("option", { value: name }, name)));
+  select.value = names.includes(held) ? held : inForce;
+}
+
+function suggest() {
+  const told = now.records.filter((record) => record.role !== "derived" && record.text.length > 25).slice(0, 3);
+  fill(find("suggestions"), told.length ? "The latest: " : null, told.map((record) => element("button", {
+    type: "button", onclick: () => { find("question").value = record.text; inspect(); },
+  }, short(record.text, 70))));
+}
+
+function alone(id) {
+  const record = now.records.find((one) => one.id === id);
+  if (record && !now.found) { find("question").value = record.text; inspect(); }
+}
+
+find("ask").addEventListener("submit", async (event) => {
+  event.preventDefault();
+  const other = find("owner").value.trim() !== who.owner || find("token").value.trim() !== who.token;
+  if (other) await look();
+  now.changes = {};
+  location.hash = new URLSearchParams({ q: find("question").value }).toString();
+  inspect();
+});
+find("recipe").addEventListener("change", () => { now.changes = {}; inspect(); });
+find("as-of").addEventListener("change", () => inspect());
+find("reset").addEventListener("click", () => { now.changes = {}; inspect(); });
+find("keep").addEventListener("click", keep);
+find("why").addEventListener("submit", whyNot);
+addEventListener("resize", () => { if (now.found) draw(find("board")); });
+addEventListener("keydown", (event) => { if (event.key === "Escape") light(null); });
+
+await look();
+find("question").value = new URLSearchParams(location.hash.slice(1)).get("q") || "";
+inspect();
