@@ -42,11 +42,18 @@ sessions = st.sampled_from([None, "s1", "s2"])
 kinds = st.sampled_from(["semantic", "identity", "fact"])
 roles = st.sampled_from(["note", "turn", "derived"])
 sources = st.sampled_from([None, "record:m1", "record:m5"])
-ENTITIES = [(), (Entity(name="Priya", type="person", aliases=("Mom",)),), (Entity(name="東京"), Entity(name="Goa", type="place"))]
+NAMES = ["Priya", "Mom", "Priya Shah", "Goa", "東京", "Rajesh", "and"]
+ENTITIES = [
+    (), (Entity(name="Priya Shah", type="person", aliases=("Mom",)),), (Entity(name="東京"), Entity(name="Goa", type="place")),
+    (Entity(name="Rajesh", type="person", aliases=("Mom", "goa")),), (Entity(name="Mom", aliases=("Priya",)), Entity(name="and")),
+    (Entity(name="PRIYA", type="person", aliases=("mom",)),),
+]  # fmt: skip
 LINKS = [
     (), (Link(subject="Priya", predicate="likes", object="Goa"),),
-    (Link(subject="Mom", predicate="knows", object="Priya", weight=0.5, valid_to=MOMENTS[1], record="m9"),
+    (Link(subject="Mom", predicate="knows", object="Priya Shah", weight=0.5, valid_to=MOMENTS[1], record="m9"),
      Link(subject="Goa", predicate="near", object="beach")),
+    (Link(subject="Rajesh", predicate="likes", object="Rajesh"), Link(subject="priya shah", predicate="Likes", object="東京"),
+     Link(subject="…", predicate="is", object="Goa", valid_from=MOMENTS[3])),
 ]  # fmt: skip
 DATES = [(), (Span(start=MOMENTS[2], end=MOMENTS[1], text="then"),)]
 
@@ -57,7 +64,7 @@ changeable = {
     "quality": st.sampled_from([0.5, 0.65, 1.0]), "reinforced": st.integers(0, 3), "speaker": st.sampled_from([None, "Priya"]),
     "tags": st.sampled_from([(), ("beach",), ("goa", "family")]), "views": st.dictionaries(st.just("user"), words),
     "metadata": st.sampled_from([{}, {"x": 1}]), "entities": st.sampled_from(ENTITIES), "links": st.sampled_from(LINKS),
-    "dates": st.sampled_from(DATES),
+    "dates": st.sampled_from(DATES), "confidence": st.sampled_from([1.0, 0.5]),
 }  # fmt: skip
 
 
@@ -113,6 +120,12 @@ queries = st.one_of(
     st.tuples(st.just("select"), some(["newest", "oldest", "turns"]), limits, some([None, 0, 1])),
     st.tuples(st.just("resolve"), st.lists(some(IDS), max_size=3)),
     st.tuples(st.just("within"), some([-9, -2, -1, 0]), some([-1, 0, 1, 9]), limits),
+    st.tuples(
+        st.just("walk"), st.lists(some(NAMES), min_size=1, max_size=3).map(" likes ".join), limits, some([1, 2, 5]), st.booleans()
+    ),
+    st.tuples(st.just("entities"), limits),
+    st.tuples(st.just("neighborhood"), some(NAMES), some([0, 1, 2]), limits),
+    st.tuples(st.just("about"), some(NAMES), some(["likes", "knows", "x"])),
 )
 asks = st.tuples(st.just("ask"), owners, wheres, st.lists(queries, min_size=1, max_size=3))
 drops = st.tuples(st.just("drop"), owners, st.sampled_from(["toy", "other"]))
@@ -233,6 +246,14 @@ def battery():
         ("tokens", "Goa beach 京", 50, 0.33, (2, 0.4)),
         ("substring", "oa", 50),
         *(("within", first, last, 50) for first, last in ((-1, 1), (-9, 9), (-400, 0), (1, 1))),
+        *(
+            ("walk", text, 50, 2, facts)
+            for text in ("What does Mom know of Goa?", "Priya 東京", "rajesh")
+            for facts in (True, False)
+        ),
+        ("entities", 50),
+        *(("neighborhood", name, 2, 50) for name in ("mom", "Priya", "Goa")),
+        ("about", "Priya", "likes"),
     ]
     narrow = [(OWNERS[0], {"tenant": "acme", "as_of": NOW}), (OWNERS[0], {"since": NOW - DAY})]
     for owner, where in [*((owner, {}) for owner in OWNERS), *narrow]:
@@ -342,6 +363,14 @@ def answer(store, where: Where, verb: str, *rest):
         keys = store.select(where, order=order, limit=50)
         last = keys[after] if after is not None and after < len(keys) else None
         return names(store, keys), names(store, store.select(where, order=order, limit=limit, after=last))
+    if verb in ("entities", "neighborhood"):
+        return getattr(store.graph, verb)(where, *rest)
+    if verb == "about":
+        return names(store, store.graph.about(where, *rest))
+    if verb == "walk":
+        found = store.graph.walk(where, *rest[:-1], facts=rest[-1])
+        assert set(found.reasons) == set(found.keys)
+        return names(store, found.keys), list(found.scores), bool(found.note)
     if verb == "resolve":
         return {name: names(store, [key]) for name, key in store.resolve(where, rest[0]).items()}
     if verb == "nearest":

@@ -24,7 +24,7 @@ ORDER = (
     "errors", "records", "query", "rankings", "recipe_fields", "recipes", "recipe_text", "ports", "stopwords", "tokens",
 <<<<<<< HEAD
     "date_words", "date_count", "date_rules", "dates_han", "dates", "name_words", "entities", "statement_rules", "statements",
-    "extract", "normalize", "mentions", "chunks", "parts", "fuse", "score", "diversify", "expand", "render", "embed",
+    "extract", "normalize", "names", "mentions", "chunks", "parts", "fuse", "score", "diversify", "expand", "render", "embed",
     "temporal", "routes", "gather", "ingest", "asking", "recall", "messages", "threads", "explain", "feedback", "moving",
     "upkeep", "access", "settings", "memory", "aio", "wire", "portable", "conformance_conversations", "conformance_knowledge",
     "conformance_temporal", "conformance", "testing", "demo", "evaluate", "http", "cli", "__main__",
@@ -42,7 +42,7 @@ ORDER = (
     "conformance", "testing", "demo", "evaluate", "http", "cli", "__main__",
 >>>>>>> 8f73b2a (wip)
 )  # fmt: skip
-NOUNS = {"errors", "records", "query", "rankings", "ports", "stopwords", "tokens", "normalize"}
+NOUNS = {"errors", "records", "query", "rankings", "ports", "stopwords", "tokens", "normalize", "names"}
 # Imports inside a function that go against the line: a noun that prints itself asks whoever knows how.
 BACKWARDS = {("recipes", "recipe_text"), ("rankings", "explain"), ("rankings", "wire"), ("inspection", "wire")}
 DOORS = {"cli", "testing", "conformance"}  # these may look into stores and embedders, others only ask `open_…`

@@ -69,7 +69,7 @@ def test_lines_of_json_carry_it_all(open_memory):
     shown = record_json(record)
     assert json.loads(json.dumps(shown)) == shown and shown["links"][0]["valid_to"] == "2026-04-01T00:00:00Z"
     assert shown["entities"] == [{"name": "Priya S.", "type": "person", "aliases": ["Mom"]}]
-    assert list(read_lines([line_of(record)], Scope(owner="alice"), FixedClock()())) == [record]
+    assert [held.record for held in read_lines([line_of(record)], Scope(owner="alice"), FixedClock()())] == [record]
 
 
 def test_what_was_derived_is_not_searched_and_goes_with_its_source(open_memory):

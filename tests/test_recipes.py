@@ -388,7 +388,7 @@ OWN = {
     "vector": {"threshold": st.none() | st.floats(-1, 1), "view": st.sampled_from(VIEWS)},
     "lexical": {"match": st.sampled_from(("any", "all", "relax"))},
     "substring": {"boost": share},
-    "graph": {"hops": st.integers(1, 5)},
+    "graph": {"hops": st.integers(1, 5), "facts": st.booleans()},
     "temporal": {},
 }
 

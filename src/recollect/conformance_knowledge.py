@@ -5,6 +5,8 @@ More of `conformance`, which lists these too.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import replace
 
 from .ports import Add, Amend, Forget, Learn, Store
@@ -98,6 +100,101 @@ def nothing_is_learned_from_a_text_that_changed(store: Store) -> None:
     assert _records(store) == {"m1": _note("m1"), "m2": _note("m2")} and store.outbox.waiting(None) == 0
 
 
+def a_question_reaches_what_mentions_whom_it_names(store: Store) -> None:
+    """The way it came about, link by link, and the score to the last digit."""
+    goa, rajesh = _fact("f1", "m1", text="x"), replace(_note("m3"), entities=(_person("Rajesh"),), at=_day(-1))
+    _put(store, replace(_note("m1"), entities=(_person("Priya S.", "Mom"),)), _note("m2"), rajesh)
+    _put(store, replace(goa, confidence=0.5, links=(Link(subject="Rajesh", predicate="planning", object="Priya S."),)))
+    own, half = 1 / (1 + math.log(2)), 1 / (1 + math.log(2)) * 0.5
+    # "mom": of 2 records; the link's words are none of the question's; Rajesh is one link away, of a record half sure
+    mom = [("m1", round(own, 9)), ("f1", round(half, 9)), ("m3", round(half * 0.5, 9))]
+    assert _walk(store, "Mom?") == _walk(store, "Mom?", hops=1) == mom and _walk(store, "Mom?", limit=1) == mom[:1]
+    # one word of a person's name, at 0.8; two of the question's three words are the link's
+    lifted = [("m1", round(own * 0.8, 9)), ("f1", round(half * 0.8 * (1 + 2 / 2), 9)), ("m3", round(half * 0.8 * 0.5, 9))]
+    assert _walk(store, "what is Priya planning") == sorted(lifted, key=lambda one: (-one[1], one[0]))
+    found = store.graph.walk(_where(), "Mom?", 9, 2)
+    assert [found.reasons[key] for key in found.keys] == [
+        "Priya S.",
+        "Rajesh → planning → Priya S.",
+        "Priya S. ← planning ← Rajesh",
+    ]
+    assert _walk(store, "Mom?", facts=False) == [mom[0], mom[2]]
+    assert _walk(store, "nobody") == [] and store.graph.walk(_where(), "nobody", 9, 2).note
+
+
+def names_are_found_however_they_are_written(store: Store) -> None:
+    spoken = ("Łukasz Gębala", "Rajesh", "王小明", "Маша", "O'Brien")
+    _put(store, *(replace(_note(f"m{n}"), entities=(_person(name),)) for n, name in enumerate(spoken)))
+    for text, name in (
+        ("lukasz gebala's trip", "m0"), ("RAJESH!", "m1"), ("what does rajehs do", "m1"), ("王小明喜欢什么", "m2"),
+        ("Что сказала Маше?", "m3"), ("o’brien", "m4"), ("ask Gebala", "m0"),
+    ):  # fmt: skip
+        assert [one for one, _ in _walk(store, text)] == [name], text
+    for text in ("rajput", "王", "luka", "brie and o", "", "ra jesh"):
+        assert _walk(store, text) == [], text
+
+
+def names_that_are_words_do_no_harm(store: Store) -> None:
+    for number, name in enumerate(("and", "May", "The", "I")):
+        _put(store, replace(_note(f"m{number}"), entities=(_person(name),)))
+    for text in ("May I go and swim?", "salt and pepper", "What may happen", "MAY I?", "the end", "I do"):
+        assert _walk(store, text) == [], text
+    assert [one for one, _ in _walk(store, "When did May call?")] == [one for one, _ in _walk(store, "may's cat")] == ["m1"]
+
+
+def aliases_are_believed_when_one_alone_has_them(store: Store) -> None:
+    _put(store, replace(_note("m1"), entities=(_person("Priya", "Mom"),)), replace(_note("m2"), entities=(_person("Mom"),)))
+    assert [node[:3] for node in store.graph.entities(_where(), 9)] == [("Priya", "person", ("Mom",))]
+    _put(store, replace(_note("m3"), entities=(_person("Lakshmi", "mom"),)))  # whose mom?
+    assert [(node.name, node.mentions) for node in store.graph.entities(_where(), 9)] == [
+        ("Lakshmi", 1),
+        ("Mom", 1),
+        ("Priya", 1),
+    ]
+    assert _walk(store, "Mom") == [("m2", 1.0), ("m1", 0.8), ("m3", 0.8)]
+    store.write(_ALICE, [Forget(id="m3")])
+    assert [node.name for node in store.graph.neighborhood(_where(), "mom", 1, 9).nodes] == ["Priya"]
+    _put(store, replace(_note("m4"), entities=(Entity(name="Mom", aliases=("Priya",)),)))  # in a circle: the first by code point
+    assert [(node.name, node.aliases, node.mentions) for node in store.graph.entities(_where(), 9)] == [("Mom", ("Priya",), 3)]
+
+
+def the_graph_sees_what_may_be_seen(store: Store) -> None:
+    """Answers pass the whole filter; links are followed in all that holds, of whatever kind, in scope."""
+    friend = {"links": (Link(subject="Priya", predicate="knows", object="Rajesh"),)}
+    _put(
+        store,
+        replace(_note("m1"), kind="relationship", **friend),
+        replace(_note("m2"), kind="fact", entities=(_person("Rajesh"),)),
+    )
+    assert [one for one, _ in _walk(store, "Priya", kinds=("fact",))] == ["m2"]
+    assert _walk(store, "Priya", kinds=("fact",), sessions=("s",)) == [] == _walk(store, "Priya", owner="acme/bob")
+    assert [one for one, _ in _walk(store, "Priya", exclude=frozenset({"m1"}))] == ["m2"]
+    store.write(_ALICE, [Amend(id="m1", fields={"valid_to": _day(-1)})])
+    assert _walk(store, "Priya") == [] and _walk(store, "Priya", as_of=_NOW) == []
+    gone = replace(friend["links"][0], valid_to=_day(-1))
+    store.write(_ALICE, [Amend(id="m1", fields={"valid_to": None, "links": (gone,)})])
+    assert _walk(store, "Priya") == [] and [one for one, _ in _walk(store, "Priya", timeless=True)] == ["m1", "m2"]
+    derived = replace(_fact("f1", "m2"), links=friend["links"])
+    _put(store, derived)
+    assert [one for one, _ in _walk(store, "Priya", facts=False)] == ["m2"]
+    assert _walk(store, "Priya", exclude=frozenset({"m2"}), facts=False) == [] == _walk(store, "Priya", exclude=frozenset({"m2"}))
+
+
+def neighbourhoods_have_rings_and_edges(store: Store) -> None:
+    links = [("Priya", "knows", "Rajesh"), ("Rajesh", "lives_in", "Goa"), ("Goa", "in", "India"), ("Priya", "is", "Priya")]
+    for n, (s, p, o) in enumerate(links):
+        _put(store, replace(_note(f"m{n}"), links=(Link(subject=s, predicate=p, object=o, weight=1 - n / 10),)))
+    near = store.graph.neighborhood(_where(), "PRIYA", 2, 9)
+    assert [(node.name, node.mentions) for node in near.nodes] == [("Priya", 2), ("Rajesh", 2), ("Goa", 2)]
+    assert [edge[:5] for edge in near.edges] == [
+        ("Priya", "knows", "Rajesh", "m0", 1.0), ("Rajesh", "lives_in", "Goa", "m1", 0.9), ("Priya", "is", "Priya", "m3", 0.7),
+    ]  # fmt: skip
+    assert [node.name for node in store.graph.neighborhood(_where(), "Goa", 1, 2).nodes] == ["Goa", "Rajesh"]
+    assert store.graph.neighborhood(_where(), "nobody", 2, 9).nodes == store.graph.neighborhood(_where(), "Goa", 1, 0).nodes == ()
+    assert _ids(store, store.graph.about(_where(), "rajesh", "Lives in")) == ["m1"]
+    assert store.graph.about(_where(), "Goa", "lives_in") == []
+
+
 knowledge = (
     what_a_record_speaks_of_comes_back,
     what_was_derived_has_no_words_and_no_vectors,
@@ -105,7 +202,26 @@ knowledge = (
     what_is_learned_replaces_what_was_learned_before,
     learning_leaves_alone_what_is_no_fact,
     nothing_is_learned_from_a_text_that_changed,
+    a_question_reaches_what_mentions_whom_it_names,
+    names_are_found_however_they_are_written,
+    names_that_are_words_do_no_harm,
+    aliases_are_believed_when_one_alone_has_them,
+    the_graph_sees_what_may_be_seen,
+    neighbourhoods_have_rings_and_edges,
 )
+
+
+def _person(name: str, *aliases: str) -> Entity:
+    return Entity(name=name, type="person", aliases=aliases)
+
+
+def _walk(store: Store, text: str, limit: int = 9, hops: int = 2, facts: bool = True, **where: object) -> list[tuple[str, float]]:
+    found = store.graph.walk(_where(**where), text, limit, hops, facts=facts)
+    return [(name, score) for name, score in zip(_ids(store, found.keys), found.scores, strict=True)]
+
+
+def _ids(store: Store, keys: Sequence[int]) -> list[str]:
+    return [record.id for record in store.records(keys)]
 
 
 def _note(name: str, text: str = "We can do March.") -> Record:

@@ -21,7 +21,7 @@ from .query import Query, Where
 from .rankings import RAN, Answer, Candidate, Hit, Place
 from .recall import Stages, go, recall
 from .recipes import Pool, Recipe, RouteSpec
-from .records import Record, empty, micros, moment
+from .records import DERIVED, EMPTY, Record, empty, micros, moment
 from .render import render
 from .routes import SEARCHES, Skip, Vectors, narrowed
 from .score import ordered
@@ -112,7 +112,7 @@ def tree(hit: Hit, answer: Answer) -> Node:
     """final = (fused + support) × decay + alpha × quality, with only the parts this recipe uses."""
     recipe, about = answer.recipe, hit.explain
     weights = {ranking.route.name: ranking.weight for ranking in answer.diagnostics.routes}
-    node = _fused("rrf_score", hit.routes, weights, recipe)
+    node = _fused("rrf_score", hit.routes, weights, recipe, about.get("ways", EMPTY))
     if about.get("turn_support"):
         best = _fused("best turn", about["best_turn_routes"], weights, recipe)
         share = _node("share of the best turn", "product", _leaf("support", recipe.support), best)
@@ -216,11 +216,18 @@ def _on_route(
         if own.since is not None and record.at is not None and micros(record.at) < own.since:
             return f"older than this route looks back ({moment(own.since):%Y-%m-%d})"
         below = SEARCHES[spec.kind](wide, own, query, recipe, vectors, store)
-        return _missed(spec, keys, below)
+        return _underived(spec, record) or _missed(spec, keys, below)
     except Skip as skip:
         return f"skipped: {skip}"
     except Exception as error:
         return f"failed: {error}"
+
+
+def _underived(spec: RouteSpec, record: Record) -> str | None:
+    """What was derived is for the graph alone, and there only where facts stand for themselves."""
+    if record.role != DERIVED or (spec.kind == "graph" and spec.facts):
+        return None
+    return f"gives its place to {record.source}" if spec.kind == "graph" else f"derived from {record.source}: not searched here"
 
 
 def _ranked(found: Found, keys: set[int], size: int) -> str:
@@ -235,6 +242,7 @@ def _missed(spec: RouteSpec, keys: set[int], below: Found) -> str:
         return f"{best:.6g} is below the threshold {spec.threshold:g}"
     return {
         "vector": f"no {spec.view} vector of this model", "substring": "does not contain the question",
+        "graph": f"names nothing within {spec.hops} links of what the question names",
     }.get(spec.kind, "shares no word with the question" if spec.match == "any" else "lacks a word of the question")  # fmt: skip
 
 
@@ -249,6 +257,8 @@ def late_gate(key: int, record: Record, answer: Answer, stages: Stages, fused: S
     if record.id in [hit.id for hit in answer.hits]:
         return _shown(record, answer)
     if key not in fused and key not in [candidate.key for candidate in stages.scored]:
+        if record.role == DERIVED and not any(spec.kind == "graph" and spec.facts and spec.weight for spec in recipe.routes):
+            return "stands behind its source", f"It was derived: {record.source} answers for it."
         return "no route", "No route brought it within its pool; each says why."
     size = recipe.pool.size(query.limit)
     if key in fused and key not in [candidate.key for candidate in stages.pool]:
@@ -295,11 +305,14 @@ def _doubled(key: int, stages: Stages) -> str:
     return f"It says the same as {twin} (redundancy {about['redundancy']:.3g})."
 
 
-def _fused(name: str, routes: Mapping[str, Place], weights: Mapping[str, float], recipe: Recipe) -> Node:
+def _fused(
+    name: str, routes: Mapping[str, Place], weights: Mapping[str, float], recipe: Recipe, ways: Mapping[str, str] = EMPTY
+) -> Node:  # fmt: skip
     parts = []
     for route, place in routes.items():
         spec = recipe.route(route)
         weight, note = _leaf("weight", weights[route]), f"rank {place.rank}, {_raw(spec)} {place.raw:.6g}"
+        note += f", {ways[route]}" if route in ways else ""
         if spec.kind == "substring":
             parts.append(_node(route, "product", weight, _leaf("boost", spec.boost), note=note))
         else:

@@ -166,17 +166,22 @@ class Neighborhood(NamedTuple):
 
 class Graph(Protocol):
     """Entities and links, derived from the records in sight. A store that has one offers it as `graph`; without it, graph
-    routes are skipped and say so. docs/stores.md defines names, paths and scores."""
+    routes are skipped and say so. docs/stores.md defines names, ways and scores."""
 
     def walk(self, where: Where, text: str, limit: int, hops: int, *, facts: bool = True) -> Found:
-        """Records that mention what the text names, or what lies up to `hops` links from it. `facts`: what was derived stands
-        for itself; otherwise the record it came from takes its place."""
+        """Records near to what the text names: that mention it, or what lies up to `hops` links from it.
+
+        `facts`: what was derived stands for itself; otherwise the record it came from takes its place.
+        """
 
     def entities(self, where: Where, limit: int) -> list[Node]:
         """Named things, those most often mentioned first, then by name."""
 
     def neighborhood(self, where: Where, name: str, hops: int, limit: int) -> Neighborhood:
         """Up to `limit` nodes within `hops` of the one with this name, itself first; nothing when there is none."""
+
+    def about(self, where: Where, subject: str, predicate: str) -> list[int]:
+        """Keys of the records that hold a link of this subject and predicate, in the order they were added."""
 
 
 class Temporal(Protocol):

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from .query import Query
-from .records import Record
+from .records import EMPTY, Record
 
 if TYPE_CHECKING:
     from .ports import Facts
@@ -30,6 +30,7 @@ class Ranking(NamedTuple):
     keys: Sequence[int] = ()
     scores: Sequence[float] = ()
     ms: float = 0.0
+    reasons: Mapping[int, str] = EMPTY  # key → how the route came to it, where it can tell
 
 
 class Candidate:

@@ -83,7 +83,7 @@ def recall(query: Query, recipe: Recipe, embedding: Embedding | None, store: Sto
     hits = [
         Hit(
             (record := records[candidate.key]).id, record.text, candidate.final, rank, candidate.fused + candidate.support,
-            places(candidate.places, names), _explained(candidate, names, stages.desk, query, recipe), record,
+            places(candidate.places, names), _explained(candidate, names, stages, query, recipe), record,
             neighbours.get(candidate.key, ()), passages.get(candidate.key, ""),
         )
         for rank, candidate in enumerate(found, 1)
@@ -184,7 +184,7 @@ def places(found: Sequence[tuple[int, int, float, float]], names: Sequence[str])
     return {names[number]: Place(rank, raw, contribution) for number, rank, raw, contribution in found}
 
 
-def _explained(candidate: Candidate, names: Sequence[str], desk: Desk, query: Query, recipe: Recipe) -> dict[str, object]:
+def _explained(candidate: Candidate, names: Sequence[str], stages: Stages, query: Query, recipe: Recipe) -> dict[str, object]:
     """Every number the score was made of, under the names Memsense gave them."""
     numbers: dict[str, object] = {"rrf_score": candidate.fused, "memory_score": candidate.facts.quality, "alpha": recipe.alpha}
     if recipe.decay is not None:
@@ -197,9 +197,10 @@ def _explained(candidate: Candidate, names: Sequence[str], desk: Desk, query: Qu
         }  # fmt: skip
     if candidate.diversity is not None:
         nearest = candidate.diversity["nearest"]
-        named = None if nearest is None else desk.ids([nearest]).get(nearest)
+        named = None if nearest is None else stages.desk.ids([nearest]).get(nearest)
         numbers["diversity"] = {**candidate.diversity, "nearest": named}
-    return numbers
+    ways = {ranking.route.name: ranking.reasons[candidate.key] for ranking in stages.rankings if candidate.key in ranking.reasons}
+    return numbers | ({"ways": ways} if ways else {})
 
 
 def _diagnosed(stages: Stages, query: Query, store: Store) -> Diagnostics:

@@ -45,7 +45,7 @@ _POOL = re.compile(r"(?:(\d{1,6})x|max\(\s*(\d{1,6})x\s*,\s*(\d{1,6})\s*\)|(\d{1
 # Fields that mean something to some kinds of route only. Set on another they would be silently without effect: an error.
 _BELONGS = {
     "view": ("vector",), "threshold": ("tokens", "vector"), "match": ("lexical",), "second_gate": ("tokens",),
-    "boost": ("substring",), "hops": ("graph",),
+    "boost": ("substring",), "hops": ("graph",), "facts": ("graph",),
 }  # fmt: skip
 
 
@@ -114,6 +114,7 @@ class RouteSpec:
     )  # fmt: skip
     boost: float = entry(Number(0, 1), 0.02, "what a hit adds, whatever its rank, times the weight (substring)")
     hops: int = entry(Whole(1, 5), 2, "how far to walk from an entity of the query (graph)")
+    facts: bool = entry(Switch(), True, "what was derived is a hit itself; false: the record it came from is (graph)")
 
     def __post_init__(self) -> None:
         if not self.name:
@@ -293,7 +294,7 @@ def _nexus() -> Recipe:
 def _balanced() -> Recipe:
     pool = Pool(times=3, least=30)
     on = (RouteSpec(kind=kind, pool=pool) for kind in ("lexical", "vector"))
-    off = (RouteSpec(kind=kind, weight=0, pool=pool) for kind in ("graph", "temporal"))
+    off = (RouteSpec(kind="graph", weight=0, pool=pool, facts=False), RouteSpec(kind="temporal", weight=0, pool=pool))
     return Recipe(name="balanced", routes=(*on, *off), rrf_k=5, trust=True)
 
 

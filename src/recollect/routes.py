@@ -138,7 +138,8 @@ def _run(spec: RouteSpec, query: Query, recipe: Recipe, vectors: Vectors, store:
         status, reason = TIMED_OUT, str(error)
     except Exception as error:
         status, reason = FAILED, f"{type(error).__name__}: {error}"[:300]
-    return Ranking(spec, weight, status, reason, found.keys, found.scores, (perf_counter() - started) * 1000)
+    ms = (perf_counter() - started) * 1000
+    return Ranking(spec, weight, status, reason, found.keys, found.scores, ms, found.reasons)
 
 
 def _size(spec: RouteSpec, query: Query) -> int:
@@ -165,7 +166,10 @@ def _nearest(spec: RouteSpec, where: Where, query: Query, recipe: Recipe, vector
 
 
 def _graph(spec: RouteSpec, where: Where, query: Query, recipe: Recipe, vectors: Vectors, store: Store) -> Found:
-    return _offered(store, "graph").walk(where, query.text, _size(spec, query), spec.hops)
+    found = _offered(store, "graph").walk(where, query.text, _size(spec, query), spec.hops, facts=spec.facts)
+    if found.note and not found.keys:
+        raise Skip(found.note)
+    return found
 
 
 def _temporal(spec: RouteSpec, where: Where, query: Query, recipe: Recipe, vectors: Vectors, store: Store) -> Found:

@@ -146,10 +146,28 @@ FRAGMENTS = frozenset(
 _LANE = 16  # bits for one language's votes: a sample has far fewer than 65,536 words
 
 
+_ORDINARY = """
+    amber angel april art august autumn bill bob bud buddy candy carol chance chase chip china christian christmas clay
+    cliff colt daisy dawn dean destiny dick don drew eve faith fern finn fox frank gay gene ginger glen grace grant guy
+    happy harmony hazel heath heather holly honey hope hunter iris ivy jack jasmine jay jean jersey jewel joy june justice
+    king lance laurel lily lucky major march marina mark mason may mercy miles misty nick norm olive pat patience pearl
+    penny pepper peg pierce poppy prince princess queen rain randy ray rich river rob robin rocky rod rose ruby rusty sage
+    sandy sky soul spring star sterling stone storm sue summer sunny terry tiger trinity trip tuck turkey van violet wade
+    ward will willow winter wolf woody apple amazon target shell gap visa delta oracle square stripe slack zoom signal
+    meta
+"""
+
+
 @cache
 def known_words(language: str) -> frozenset[str]:
     """The function words of a language; empty for one we have no list of."""
     return frozenset(_WORDS.get(language, "").split()) - {"|"}
+
+
+@cache
+def ordinary_names() -> frozenset[str]:
+    """English words that are also what people, months, places and firms are called."""
+    return frozenset(_ORDINARY.split())
 
 
 @cache

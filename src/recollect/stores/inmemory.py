@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import DuplicateRecord, InvalidQuery, InvalidRecord, ScopeRequired, UnknownRecord
 from ..ports import Add, Amend, Change, Facts, Holding, Job, Learn, Receipt, meets
 from ..records import DERIVED, SHOWN, Record, check_owner, micros
-from .scans import Lexical, Temporal, Vector
+from .scans import Graph, Lexical, Temporal, Vector
 from .tables import Box, Row, Tables, Waiting, canonical, checked, own_copy, row_of, through_json, when
 
 if TYPE_CHECKING:
@@ -30,13 +30,14 @@ _AMENDABLE = frozenset(f.name for f in fields(Record)) - {"id", "owner"}
 
 
 class InMemoryStore:
-    """Every port of `recollect.ports` but `Graph`, in dictionaries. Threads may share one; processes can't."""
+    """Every port of `recollect.ports`, in dictionaries. Threads may share one; processes can't."""
 
     def __init__(self) -> None:
         self._box = Box()
         self.lexical = Lexical(self._box)
         self.vector = Vector(self._box)
         self.temporal = Temporal(self._box)
+        self.graph = Graph(self._box)
         self.outbox = _Outbox(self._box)
         self.notes = _Notes(self._box)
 

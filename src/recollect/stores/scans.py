@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING
 
 from .. import tokens
 from ..errors import InvalidQuery
-from ..ports import Found
+from ..ports import Found, Neighborhood, Node
 from ..records import DERIVED, Record, micros
+from . import graph
 from .tables import Box, Row, Tables, checked, visible, when
+from .web import Sight, Web, entry_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -187,3 +189,37 @@ def _share(record: Record, start: int, end: int) -> float:
         first, after = micros(date.start), micros(date.end)
         shares.append(round(max(0, min(after, end) - max(first, start)) / (after - first), 9))
     return max(shares)
+
+
+class Graph:
+    def __init__(self, box: Box) -> None:
+        self._box = box
+
+    def walk(self, where: Where, text: str, limit: int, hops: int, *, facts: bool = True) -> Found:
+        """Records near to what the text names; without `facts`, the source of one that was derived in its place."""
+        rows = {row.key: row for row in self._box.read().seen(where)}
+        keys = {(row.record.owner, row.record.id): key for key, row in rows.items()}
+        seen = self._sight(where)
+        place = graph.placing(seen, where, facts, rows.__contains__, lambda _: keys)
+        return graph.walk(
+            seen, text, limit, hops, place, lambda scored, most: _found(where, [(one, rows[key]) for one, key in scored], most)
+        )  # fmt: skip
+
+    def entities(self, where: Where, limit: int) -> list[Node]:
+        """Named things, those most often mentioned first, then by name."""
+        return graph.entities(self._sight(where), limit)
+
+    def neighborhood(self, where: Where, name: str, hops: int, limit: int) -> Neighborhood:
+        """What is around the node of this name."""
+        return graph.neighborhood(self._sight(where), name, hops, limit)
+
+    def about(self, where: Where, subject: str, predicate: str) -> list[int]:
+        """Keys of the records that link this subject by this predicate, in the order they were added."""
+        return graph.about(self._sight(where), subject, predicate)
+
+    def _sight(self, where: Where) -> Sight:
+        """Everything in sight, put together anew."""
+        web = Web()
+        for row in self._box.read().seen(graph.whence(where)):
+            web.put(row.key, entry_of(row.record))
+        return Sight(web, lambda _: True, graph.moment_of(where))

@@ -18,6 +18,7 @@ from ..query import Where
 from ..records import DERIVED
 from .postings import Postings
 from .vectors import Lane
+from .web import Web
 
 if TYPE_CHECKING:
     from .times import Times
@@ -30,6 +31,7 @@ _COLUMNS = {
     "quality": np.float64, "reinforced": np.int64, "language": np.int32, "there": np.bool_,
 }  # fmt: skip
 FEW = 24
+WEB_BYTES = 2500  # of one record in the web, about
 _ROLE = 3  # where the `columns` query has it
 _FACTS = ("at", "kind", "role", "session", "turn", "quality", "reinforced")
 
@@ -76,6 +78,8 @@ class Shelf:
         self.characters_to = 0
         self.times: Times | None = None  # the dates it speaks of, read when a question first names a span
         self.lanes: dict[tuple[str, str], Lane] = {}
+        self.web: Web | None = None  # what records say of named things, built when a graph route first asks
+        self.web_to = 0
         self.elsewhere: dict[tuple[str, str], tuple[tuple[int, int], Mapping[str, int]]] = {}  # as of a pulse
         self.ids: list[str] = []  # by slot; "" where nothing is
         self._bounded = False  # any record that time can hide or show
@@ -168,7 +172,8 @@ class Shelf:
 
     def nbytes(self) -> int:
         columns = sum(column.nbytes for column in self.columns.values())
-        return columns + self.postings.nbytes() + sum(lane.nbytes() for lane in self.lanes.values())
+        web = 0 if self.web is None else len(self.web.entries) * WEB_BYTES
+        return columns + web + self.postings.nbytes() + sum(lane.nbytes() for lane in self.lanes.values())
 
     def _tests(self, where: Where, tenant: bool):
         c, size = self.columns, self.size

@@ -23,6 +23,7 @@ from .rows import indexed, record_of
 from .shelf import Shelf
 from .sqlite_carry import Carrying
 from .sqlite_file import BUSY_SECONDS, SqliteFile
+from .sqlite_graph import SqliteGraph
 from .sqlite_notes import SqliteNotes
 from .sqlite_outbox import SqliteOutbox
 from .sqlite_search import SqliteLexical, SqliteVector
@@ -49,6 +50,7 @@ class SqliteStore:
         self.lexical = SqliteLexical(self)
         self.vector = SqliteVector(self)
         self.temporal = SqliteTemporal(self)
+        self.graph = SqliteGraph(self)
         self.outbox = SqliteOutbox(self)
         self.notes = SqliteNotes(self)
         self._keep_terms_current()
@@ -119,7 +121,7 @@ class SqliteStore:
                 del hand[next(iter(hand))]
             fetched = {}
             for row in connection.execute(self.q.records_by_keys, (keys_json(missing),)).fetchall() if missing else ():
-                record = fetched[row[0]] = record_of(row, self._path(row[0] >> 32))
+                record = fetched[row[0]] = record_of(row, self.path_of(row[0] >> 32))
                 if not record.metadata and len(record.text) < AT_HAND:  # metadata may hold what its reader can change
                     hand[row[0]] = record
             return [record for key in keys if (record := hand.get(key) or fetched.get(key)) is not None]
@@ -287,6 +289,8 @@ class SqliteStore:
         if shelf.times is not None and what != "vectors":
             shelf.times.stale.update(slots)
         lanes = [lane for lane in shelf.lanes.values() if what == "words" or lane.number == number]
+        if what != "vectors":
+            self.graph.follow(shelf, slots)
         if what == "mentions":
             for slot in slots:
                 self._at_hand.pop(shelf.base + slot, None)
@@ -319,11 +323,12 @@ class SqliteStore:
         Keys come from a search, which has asked whether other processes committed; asking again for every step of one answer
         would cost more than the steps.
         """
-        path = self._path(number)
+        path = self.path_of(number)
         shelf = self._shelves.get(path)
         return shelf if shelf is not None and shelf.pulse[1] == self.file.writes else self.shelf(path)
 
-    def _path(self, number: int) -> str:
+    def path_of(self, number: int) -> str:
+        """The owner of a number."""
         path = self._paths.get(number)
         if path is None:
             with self.file.reading() as connection:

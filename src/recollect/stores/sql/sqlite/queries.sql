@@ -33,6 +33,11 @@ DELETE FROM records WHERE key = ?;
 INSERT INTO mentions (key, entities, links, dates) VALUES (?, ?, ?, ?)
 ON CONFLICT (key) DO UPDATE SET entities = excluded.entities, links = excluded.links, dates = excluded.dates;
 
+-- name: web
+-- What an owner's records say of named things, for a range of keys.
+SELECT key, id, confidence, role, source, entities, links FROM mentions JOIN records USING (key)
+WHERE key >= ? AND key < ? AND (entities IS NOT NULL OR links IS NOT NULL) ORDER BY key;
+
 -- name: remove_mentions
 -- It speaks of nothing.
 DELETE FROM mentions WHERE key = ?;
