@@ -59,6 +59,7 @@ def _serve(serving: Serving, counts: Path, here: bool, said: Callable[[str], Non
         date_header=False, timeout_graceful_shutdown=int(serving.limits.seconds) + 1,
     )  # fmt: skip
     socket = config.bind_socket()
+    socket.listen(config.backlog)  # from here on who connects is heard, if not answered at once
     host, port = socket.getsockname()[:2]
     said(f"Serving {serving.url} on http://{f'[{host}]' if ':' in host else host}:{port}")
     if here and not _has_tokens(serving):

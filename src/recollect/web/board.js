@@ -2,32 +2,39 @@
 
 import { day, digits, drawing, element, fill, short } from "./dom.js";
 
-const FEW = 8;
-let opened = new Set(); // columns that show all they have
+const FEW = 8, LOST = 5;
+const opened = new Set(); // columns that show all they have
 
 export function board(node, found, choose) {
   const routes = found.diagnostics.routes;
   const colours = new Map(routes.map((route, number) => [route.name, `r${number % 8}`]));
   const columns = routes.filter((route) => route.weight > 0).map((route) => column(route, found, colours, choose, node));
-  fill(node, lines(), ...columns, answer(found, colours, choose));
-  draw(node, colours);
+  fill(node, lines(), ...columns, answer(found, colours, choose, node));
+  draw(node);
 }
 
 function column(route, found, colours, choose, node) {
   const brought = found.candidates.filter((one) => route.name in one.routes);
   brought.sort((a, b) => a.routes[route.name].rank - b.routes[route.name].rank);
-  const all = opened.has(route.name), shown = all ? brought : brought.slice(0, FEW);
-  const unfold = () => {
-    all ? opened.delete(route.name) : opened.add(route.name);
-    board(node, found, choose);
-  };
+  const [shown, more] = folded(route.name, brought, FEW, () => board(node, found, choose));
   return element("div", { class: `column ${colours.get(route.name)}`, "data-route": route.name },
     element("header", {}, element("h3", {}, route.name), element("p", {}, told(route))),
     element("ol", {}, shown.map((one) => element("li", {}, card(one, {
       rank: one.routes[route.name].rank, note: `${raw(route.name)} ${digits(one.routes[route.name].raw)}`, choose, route: route.name,
     })))),
-    brought.length > FEW ? element("button", { type: "button", class: "rest", onclick: unfold },
-      all ? "Show fewer" : `and ${brought.length - FEW} more`) : null);
+    more);
+}
+
+// The first few of a list, and the button that shows the rest.
+function folded(name, list, few, again) {
+  const all = opened.has(name);
+  const unfold = () => {
+    all ? opened.delete(name) : opened.add(name);
+    again();
+  };
+  const more = list.length > few ? element("button", { type: "button", class: "rest", onclick: unfold },
+    all ? "Show fewer" : `and ${list.length - few} more`) : null;
+  return [all ? list : list.slice(0, few), more];
 }
 
 function told(route) {
@@ -41,9 +48,9 @@ function raw(name) {
   return /^(vec|facet|vector)/.test(name) ? "cosine" : "score";
 }
 
-function answer(found, colours, choose) {
+function answer(found, colours, choose, node) {
   const most = Math.max(1e-9, ...found.hits.map((hit) => widest(parts(hit))));
-  const lost = found.candidates.filter((one) => one.rank === null).slice(0, FEW);
+  const [lost, more] = folded("", found.candidates.filter((one) => one.rank === null), LOST, () => board(node, found, choose));
   return element("div", { class: "column answer" },
     element("header", {}, element("h3", {}, "The answer"),
       element("p", {}, `${found.hits.length} of ${found.candidates.length} candidates, ${found.diagnostics.ms.toFixed(2)} ms`)),
@@ -54,7 +61,7 @@ function answer(found, colours, choose) {
     lost.length ? element("p", { class: "cut" }, "Nearly: what was found and left out, and why") : null,
     element("ol", { class: "lost" }, lost.map((one) => element("li", {}, card(one, {
       rank: "–", note: one.reason ? `${one.gate}: ${one.reason}` : one.gate, choose, out: true,
-    })))));
+    })))), more);
 }
 
 function card(one, { rank, note, choose, route, bar, shown, out }) {
@@ -81,7 +88,7 @@ export function parts(hit) {
   if (Math.abs(left) > 1e-9) voices.push({ what: "other stages", kind: "other", value: left });
   const age = Object.values(hit.routes).reduce((sum, place) => sum + place.contribution, support) * (1 - fade);
   if (age > 1e-12) voices.push({ what: "lost to age", kind: "faded", value: age });
-  const repeated = about.diversity ? about.diversity.relevance * 0 + about.diversity.redundancy : 0;
+  const repeated = about.diversity ? about.diversity.redundancy : 0;
   if (repeated > 0.005) voices.push({ what: `repeats another by ${Math.round(100 * repeated)} %`, kind: "penalty", share: repeated });
   return voices;
 }
@@ -115,18 +122,19 @@ function lines() {
   return drawing("svg", { "aria-hidden": "true" });
 }
 
-export function draw(node, colours) {
+export function draw(node) {
   const svg = node.querySelector("svg"), home = node.getBoundingClientRect();
   svg.setAttribute("width", node.scrollWidth);
   svg.setAttribute("height", node.scrollHeight);
   const ends = new Map([...node.querySelectorAll(".answer .memory")].map((card) => [card.dataset.id, card]));
   const paths = [...node.querySelectorAll(".column:not(.answer) .memory")].filter((card) => ends.has(card.dataset.id)).map((card) => {
+    const kept = ends.get(card.dataset.id).classList.contains("shown");
     const from = card.getBoundingClientRect(), to = ends.get(card.dataset.id).getBoundingClientRect();
     const x1 = from.right - home.left, y1 = (from.top + from.bottom) / 2 - home.top;
     const x2 = to.left - home.left, y2 = (to.top + to.bottom) / 2 - home.top, bend = Math.min(60, (x2 - x1) / 2);
     return drawing("path", {
       d: `M${x1} ${y1} C${x1 + bend} ${y1} ${x2 - bend} ${y2} ${x2} ${y2}`, "data-id": card.dataset.id,
-      class: colours ? colours.get(card.dataset.route) : card.closest(".column").className.replace("column", "").trim(),
+      class: `${card.closest(".column").className.replace("column", "").trim()}${kept ? "" : " faint"}`,
     });
   });
   fill(svg, paths);

@@ -17,13 +17,15 @@ function furnished(node, about, children) {
     if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
     else if (value !== null && value !== undefined && value !== false) node.setAttribute(name, value === true ? "" : value);
   }
-  node.append(...children.flat().filter((child) => child !== null && child !== undefined));
+  node.append(...there(children));
   return node;
 }
 
 export function fill(node, ...children) {
-  node.replaceChildren(...children.flat().filter((child) => child !== null && child !== undefined));
+  node.replaceChildren(...there(children));
 }
+
+const there = (children) => children.flat(Infinity).filter((child) => child !== null && child !== undefined);
 
 export const short = (text, most) => (text.length > most ? `${[...text].slice(0, most - 1).join("")}…` : text);
 export const digits = (number) => Number(number.toPrecision(4)).toString();

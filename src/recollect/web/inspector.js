@@ -4,7 +4,6 @@ import { board, draw, light, press } from "./board.js";
 import { detail, verdict } from "./detail.js";
 import { dials } from "./dials.js";
 import { element, fill, find, short } from "./dom.js";
-import { graph } from "./graph.js";
 import { ask, Refused, who } from "./server.js";
 import { timeline } from "./timeline.js";
 
@@ -124,7 +123,6 @@ async function look() {
     find("facts").textContent = `${status.records} memories of ${status.owner}, embedder ${status.embedder}${status.waiting ? `, ${status.waiting} texts wait for their vectors` : ""}`;
     timeline(find("timeline"), now.records, [], alone);
     suggest();
-    await graph(find("graph-section"), find("entities"), find("graph"), choose);
     say("");
   } catch (error) {
     say(error);
