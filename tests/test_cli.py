@@ -255,6 +255,11 @@ def test_reembed_gives_every_record_a_vector_of_the_present_model(run, monkeypat
     (lane,) = run("status", "--json").json["vectors"]
     assert lane["count"] == 5
     assert run("reembed").out == "Nothing lacks a vector.\n"
+    monkeypatch.setenv("RECOLLECT_EMBEDDER", "hashing:64")
+    assert run("reembed", "--json").json["embedded"] == 5 and len(run("status", "--json").json["vectors"]) == 2
+    assert run("reembed", "--drop-old", "--dry-run").out.endswith("To be dropped: 5 vectors of hashing:words-1:256.\n")
+    assert run("reembed", "--drop-old").out.endswith("Dropped: 5 vectors of hashing:words-1:256.\n")
+    assert [lane["space"] for lane in run("status", "--json").json["vectors"]] == ["hashing:words-1:64"]
 
 
 def test_backup_and_restore(goa, here):

@@ -53,6 +53,7 @@ ORDER = (
     "render",
     "embed",
     "temporal",
+    "spaces",
     "routes",
     "gather",
     "ingest",

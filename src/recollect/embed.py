@@ -15,7 +15,7 @@ from functools import cache
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from .errors import EmbedderFailed, EmbedderRefused, EmbedderResting, EmbedderTimeout
+from .errors import EmbedderFailed, EmbedderRefused, EmbedderResting, EmbedderTimeout, RecollectError
 from .ports import Embedder, Job, Profile, Store
 from .tokens import scripts
 
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 REMEMBERED = 512  # questions whose vectors are kept
 FAILURES, REST = 5, 30.0  # so many in a row, then so many seconds of rest
-BATCH, LEASE = 64, 120_000_000
+BATCH = 64
+LEASE, LEASE_LEAST, LEASE_TIMES = 120.0, 30.0, 20  # seconds; once a batch is done: so many times as long as it took
 GRACE = 0.05  # what remember() gives a quick embedder, so that its vectors are there when it returns
 ATTEMPTS = 3  # before a row of zeros is taken for an answer
 LONGEST_WAIT = 3600.0
@@ -33,7 +34,9 @@ LONGEST_WAIT = 3600.0
 class Embedding:
     """See the module. `wall` is a clock in seconds that other processes share."""
 
-    def __init__(self, embedder: Embedder, *, deadline: float, wall: Callable[[], float]) -> None:
+    def __init__(
+        self, embedder: Embedder, *, deadline: float, wall: Callable[[], float], opener: Callable[[str], Embedder] | None = None
+    ) -> None:
         self.embedder = embedder
         self.profile: Profile = embedder.profile
         self.deadline = deadline
@@ -41,10 +44,22 @@ class Embedding:
         self._asked: OrderedDict[str, np.ndarray] = OrderedDict()
         self._failures, self._rests_until = 0, 0.0
         self._lock = threading.Lock()
+        self._opener = opener
+        self._others: dict[str, Embedding | RecollectError] = {}
 
     @property
     def space(self) -> str:
         return self.profile.fingerprint
+
+    def other(self, space: str) -> Embedding:
+        """The embedding whose vectors another space holds, opened once; or the error that says why it can't be."""
+        with self._lock:
+            found = self._others.get(space)
+            if found is None:
+                found = self._others[space] = self._opened(space)
+        if isinstance(found, RecollectError):
+            raise type(found)(found.message, hint=found.hint)
+        return found
 
     def reads(self, text: str) -> bool:
         """Can the model make sense of this text? An English one is not asked about Chinese."""
@@ -82,6 +97,14 @@ class Embedding:
         self._failures = 0
         return checked
 
+    def _opened(self, space: str) -> Embedding | RecollectError:
+        try:
+            if self._opener is None:
+                raise EmbedderFailed("No model of that space can be opened here.")
+            return Embedding(self._opener(space), deadline=self.deadline, wall=self.wall)
+        except RecollectError as error:
+            return error
+
     def _question(self, text: str) -> np.ndarray:
         try:
             rows = self.embedder.embed_queries([text[: self.profile.max_chars]])
@@ -117,6 +140,7 @@ class Worker:
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
         self._stopped = self._again = self._slow = False
+        self._lease = LEASE
         self._idle = threading.Event()
         self._idle.set()
         self.last_error = ""
@@ -159,7 +183,8 @@ class Worker:
     def _batch(self) -> bool:
         """One batch; False when nothing is due or the embedder is down."""
         space, now = self.embedding.space, int(self.embedding.wall() * 1_000_000)
-        jobs = self.store.outbox.claim(None, space, BATCH, now, LEASE)
+        started = monotonic()
+        jobs = self.store.outbox.claim(None, space, BATCH, now, int(self._lease * 1_000_000))
         if not jobs or self._stopped:
             self._put_back(jobs, now, "closing")
             return False
@@ -168,6 +193,7 @@ class Worker:
         fresh = [job for job in jobs if job.text not in known]
         embedded = self._embed(fresh, now)
         self.store.outbox.settle(space, [*done, *embedded])
+        self._lease = min(LEASE, max(LEASE_LEAST, LEASE_TIMES * (monotonic() - started)))
         return len(done) + len(embedded) > 0
 
     def _embed(self, jobs: list[Job], now: int) -> list[tuple[Job, np.ndarray | None]]:

@@ -239,16 +239,26 @@ class Memory:
             if scope.agent in (None, held.record.agent) and scope.project in (None, held.record.project):
                 yield held
 
-    def reembed(self, *, dry_run: bool = False, progress: upkeep.Progress | None = None) -> dict[str, int]:
-        """Embed every record that lacks a vector of the present model. What is done stays done: it may be interrupted."""
+    def reembed(
+        self, *, dry_run: bool = False, drop_old: bool = False, progress: upkeep.Progress | None = None
+    ) -> dict[str, Any]:
+        """Embed every record that lacks a vector of the present model, while everything goes on; it may be interrupted.
+
+        Until it is through, what still lacks one is searched by its old vectors. `drop_old` removes those of other models that
+        nothing needs any more: `dropped` says how many of which space; `needed`, what is kept, for records that have no other.
+        """
         if self._embedding is None:
             return {"lacking": 0, "left": 0}
         lacking = 0
-        for changes in upkeep.lacking(self._store, self._embedding, self._where(timeless=True)):
+        for changes in upkeep.lacking(self.holdings(), self._embedding):
             lacking += sum(len(change.pending) for change in changes)
             if not dry_run:
                 self._store.write(self.scope.owner, changes)
-        return {"lacking": lacking, "left": lacking if dry_run else upkeep.drain(self._worker, self._waits, progress)}
+        left = lacking if dry_run else upkeep.drain(self._worker, self._waits, progress, patience=upkeep.LEASED)
+        found: dict[str, Any] = {"lacking": lacking, "left": left}
+        if drop_old:
+            found |= upkeep.drop_old(self._store, self._embedding.space, self._where(), dry_run=dry_run)
+        return found
 
     def upkeep(self, *, dry_run: bool = False, progress: upkeep.Progress | None = None) -> list[upkeep.Step]:
         """Embed what waits, check the store, shorten its log; with `dry_run`, say what there is to do."""
@@ -326,7 +336,7 @@ class Memory:
         self._store.write(self.scope.owner, [*adds, *mine])
         if shared:
             self._store.write(self.scope.tenant, shared)
-        self._kick(any(add.pending for add in adds))
+        self._kick(any(change.pending for change in (*adds, *mine, *shared)))
         return made
 
     def _parts(self, record: Record) -> list[str]:
@@ -341,7 +351,8 @@ class Memory:
             if name is not None:
                 old = earlier.get(name) or self.get(name)
                 fields = {"superseded_by": record.id, "superseded_at": record.recorded_at}
-                changes[old.owner != self.scope.owner].append(Amend(id=old.id, fields=fields))
+                waiting = () if name in earlier else self._waiting(old, fields)
+                changes[old.owner != self.scope.owner].append(Amend(id=old.id, fields=fields, pending=waiting))
             earlier[record.id] = record
         return changes
 
@@ -421,10 +432,16 @@ def _now() -> datetime:
 
 def open_embedding(spec: Embedder | str, settings: Settings) -> Embedding | None:
     """The embedder of a name or an object, with the deadline, keys and folders of the settings."""
-    from .embedders import open_embedder
+    from .embedders import embedder_of, open_embedder
 
-    base_url = settings.ollama_base_url if str(spec).startswith("ollama") else settings.openai_base_url
-    embedder = open_embedder(
-        spec, models_dir=models_folder(settings), api_key=settings.openai_api_key or None, base_url=base_url or None
+    def options(name: str) -> dict[str, Any]:
+        base_url = settings.ollama_base_url if name.startswith("ollama") else settings.openai_base_url
+        key = settings.openai_api_key or None
+        return {"models_dir": models_folder(settings), "api_key": key, "base_url": base_url or None}
+
+    embedder = open_embedder(spec, **options(str(spec)))
+    if embedder is None:
+        return None
+    return Embedding(
+        embedder, deadline=settings.deadline, wall=time.time, opener=lambda space: embedder_of(space, **options(space))
     )
-    return None if embedder is None else Embedding(embedder, deadline=settings.deadline, wall=time.time)

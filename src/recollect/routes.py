@@ -19,6 +19,7 @@ from .query import Query, Where
 from .rankings import FAILED, RAN, SKIPPED, TIMED_OUT, Ranking
 from .recipes import Recipe, RouteSpec
 from .records import PART
+from .spaces import Others, merged
 from .temporal import found_in_time
 
 if TYPE_CHECKING:
@@ -64,11 +65,16 @@ class Vectors:
         self.error: Exception | None = None
         self._pending: Vector | None = None
         self.counts: dict[str, tuple[int, int]] = {}
+        self.others = None if embedding is None else Others(query, embedding, store)
 
     def start(self, recipe: Recipe) -> None:
         """Ask the embedder, if a vector route will run that has something to search."""
         needed = [spec for spec in recipe.routes if spec.kind == "vector" and spec.weight and self._given(spec.view) is None]
-        if not needed or self.embedding is None or not self.embedding.reads(self.query.text):
+        if not needed or self.embedding is None:
+            return
+        for spec in needed:
+            self.others.ask(spec.view)
+        if not self.embedding.reads(self.query.text):
             return
         if not any(self.count(spec.view)[0] for spec in needed):
             return
@@ -94,6 +100,10 @@ class Vectors:
                 own += self.store.vector.coverage(dataclasses.replace(where, owner=self.query.scope.tenant), space, view)[0]
             self.counts[view] = own, waiting
         return self.counts[view]
+
+    def elsewhere(self, view: str) -> bool:
+        """Have other spaces vectors of this view that the question's lacks?"""
+        return self.others is not None and self._given(view) is None and bool(self.others.lacking(view))
 
     def of(self, view: str) -> np.ndarray:
         """The question's vector for a view, or the reason why there is none."""
@@ -159,8 +169,23 @@ def _substring(spec: RouteSpec, where: Where, query: Query, recipe: Recipe, vect
 
 
 def _nearest(spec: RouteSpec, where: Where, query: Query, recipe: Recipe, vectors: Vectors, store: Store) -> Found:
-    vector = vectors.of(spec.view)
-    found = store.vector.nearest(where, vectors.space(spec.view), spec.view, vector, _size(spec, query), spec.threshold)
+    view, size = spec.view, _size(spec, query)
+    if not vectors.elsewhere(view):
+        return _in_space(spec, where, vectors, store, size)
+    others, notes = vectors.others.search(where, view, size, spec.threshold)
+    try:
+        found = _in_space(spec, where, vectors, store, size)
+        notes = [*filter(None, [found.note]), *notes]
+    except Skip as skip:
+        found, notes = Found([], []), [str(skip), *notes]
+        if not others:
+            raise Skip("; ".join(notes)) from None
+    return merged([found, *others], size)._replace(note="; ".join(notes))
+
+
+def _in_space(spec: RouteSpec, where: Where, vectors: Vectors, store: Store, size: int) -> Found:
+    """What the present model's space finds."""
+    found = store.vector.nearest(where, vectors.space(spec.view), spec.view, vectors.of(spec.view), size, spec.threshold)
     waiting = vectors.counts.get(spec.view, (0, 0))[1]
     return found._replace(note=f"{waiting} texts wait for their vectors") if waiting else found
 

@@ -7,20 +7,23 @@ for carrying memories elsewhere (`moving`, `portable`), and not yet for expiring
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from .embed import Embedding, Worker
+from .embed import LEASE, Embedding, Worker
 from .errors import StoreUnavailable
 from .ingest import pending
-from .ports import Amend, Store
+from .moving import Progress, batches, tell
+from .ports import Amend, Holding, Store
 from .query import Where
 from .records import Record
 
-Progress = Callable[[int, int], None]  # done, of all
 EVERYTHING = 1 << 40
 BATCH = 500
 PATIENCE = 0.2  # seconds between looks at how far the embedder is
+LEASED = LEASE + 5.0  # seconds until what a process that died was at is due again
 
 
 class Step(NamedTuple):
@@ -38,32 +41,48 @@ def each(store: Store, where: Where, order: str) -> Iterator[Record]:
         yield from store.records(keys)
 
 
-def lacking(store: Store, embedding: Embedding, where: Where) -> Iterator[list[Amend]]:
+def lacking(holdings: Iterable[Holding], embedding: Embedding) -> Iterator[list[Amend]]:
     """The records that lack a vector of the present model, as changes that queue them."""
-    for keys in _batches(store.select(where, order="oldest", limit=EVERYTHING)):
-        records = store.records(keys)
-        wanted = {record.id: pending(record, embedding) for record in records}
-        views = {view for places in wanted.values() for _, view in places}
-        held = {view: store.vector.vectors(embedding.space, view, keys) for view in views}
-        key_of = store.resolve(where, list(wanted))
-        missing = {
-            id: [(space, view) for space, view in places if key_of.get(id) not in held[view]] for id, places in wanted.items()
-        }
-        yield [Amend(id=r.id, fields={}, pending=missing[r.id]) for r in _readable(records, missing, embedding) if missing[r.id]]
+    for batch in batches(holdings):
+        missing = {one.record.id: [lane for lane in pending(one.record, embedding) if lane not in one.vectors] for one in batch}
+        short = [one.record for one in batch if missing[one.record.id]]
+        yield [Amend(id=record.id, fields={}, pending=missing[record.id]) for record in _readable(short, embedding)]
 
 
-def drain(worker: Worker, waiting: Callable[[], int], progress: Progress | None = None) -> int:
-    """Have everything embedded that waits; returns how much is left because the embedder would not."""
+def drain(worker: Worker, waiting: Callable[[], int], progress: Progress | None = None, *, patience: float = 0.0) -> int:
+    """Have everything embedded that waits; returns how much is left because the embedder would not.
+
+    `patience`: so many seconds without any progress are waited for what others have on lease, or had when they died.
+    """
     total = left = waiting()
-    before = total + 1
-    while left and left < before:
+    idle, worker.last_error = 0.0, ""
+    while left:
         before = left
         worker.kick()
         while not worker.wait(PATIENCE):
-            _tell(progress, total - waiting(), total)
+            tell(progress, total - waiting(), total)
         left = waiting()
-        _tell(progress, total - left, total)
+        tell(progress, total - left, total)
+        idle = 0.0 if left < before else idle + PATIENCE
+        if idle and (worker.last_error or idle > patience):
+            break
+        time.sleep(PATIENCE if idle else 0)
     return left
+
+
+def drop_old(store: Store, space: str, where: Where, *, dry_run: bool) -> dict[str, dict[str, int]]:
+    """Remove the vectors of other spaces, but for the spaces that alone have vectors of some records."""
+    lanes = [lane for lane in store.status(where.owner)["vectors"] if lane["space"] != space]
+    needed: Counter[str] = Counter()
+    for view in {lane["view"] for lane in lanes}:
+        needed.update(store.vector.elsewhere(where, space, view))
+    dropped: Counter[str] = Counter()
+    for lane in lanes:
+        if lane["space"] not in needed:
+            dropped[lane["space"]] += lane["count"]
+    for old in dropped if not dry_run else ():
+        store.vector.drop(where.owner, old)
+    return {"dropped": dict(dropped), "needed": dict(needed)}
 
 
 def backup(store: Store, target: str) -> None:
@@ -98,23 +117,17 @@ def shortened(store: Store, dry_run: bool) -> Step:
     return Step("checkpoint", f"the log holds {size:,} bytes", "moved into the file")
 
 
-def _readable(records: Sequence[Record], missing: dict, embedding: Embedding) -> list[Record]:
+def _readable(records: list[Record], embedding: Embedding) -> list[Record]:
     """Without the texts of which an inline model knows no word: they would wait for ever."""
-    lost = [record for record in records if missing[record.id]]
-    if not embedding.profile.inline or not lost:
-        return lost
-    known = embedding.documents([record.text for record in lost])
-    return [record for record, vector in zip(lost, known, strict=True) if vector is not None]
+    if not embedding.profile.inline or not records:
+        return records
+    known = embedding.documents([record.text for record in records])
+    return [record for record, vector in zip(records, known, strict=True) if vector is not None]
 
 
 def _batches(keys: Sequence[int]) -> Iterator[Sequence[int]]:
     for start in range(0, len(keys), BATCH):
         yield keys[start : start + BATCH]
-
-
-def _tell(progress: Progress | None, done: int, total: int) -> None:
-    if progress is not None:
-        progress(done, total)
 
 
 def _size(path: str) -> int:

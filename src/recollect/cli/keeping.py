@@ -46,22 +46,24 @@ def recipes(args: Namespace, screen: Screen) -> None:
 
 def reembed(args: Namespace, screen: Screen) -> int:
     with opened(args, screen) as memory, screen.progress("embedding") as bar:
-        found = memory.reembed(dry_run=args.dry_run, progress=bar.step)
+        found = memory.reembed(dry_run=args.dry_run, drop_old=args.drop_old, progress=bar.step)
         status = memory.status()
-    done = 0 if args.dry_run else found["lacking"] - found["left"]
-    result = {"embedder": status["embedder"], "space": status["space"], **found, "embedded": max(0, done)}
+    done = 0 if args.dry_run else max(0, found["lacking"] - found["left"])
+    result = {"embedder": status["embedder"], "space": status["space"], **found, "embedded": done}
     if found["left"] and not args.dry_run:
         raise EmbedderFailed(
-            f"{found['left']:,} texts are not embedded: {status['embedder_error']}.",
+            f"{found['left']:,} texts are not embedded: {status['embedder_error'] or 'other processes are at them'}.",
             hint="They stay in line: run it again later.",
         )
-    verb = "lack" if args.dry_run else "lacked"
-    said = (
-        f"{found['lacking']:,} vectors of {result['space'] or 'no model'} {verb}."
-        if found["lacking"]
-        else "Nothing lacks a vector."
-    )
-    screen.json(result) if screen.as_json else screen.say(said + ("" if args.dry_run or not done else f" Embedded {done:,}."))
+    if screen.as_json:
+        screen.json(result)
+        return 0
+    lacking = f"{found['lacking']:,} vectors of {result['space'] or 'no model'} {'lack' if args.dry_run else 'lacked'}."
+    screen.say((lacking if found["lacking"] else "Nothing lacks a vector.") + (f" Embedded {done:,}." if done else ""))
+    for space, count in found.get("dropped", {}).items():
+        screen.say(f"{'To be dropped' if args.dry_run else 'Dropped'}: {count:,} vectors of {safe(space)}.")
+    for space, count in found.get("needed", {}).items():
+        screen.note(f"Kept: vectors of {space}, the only ones of {count:,} records.")
     return 0
 
 

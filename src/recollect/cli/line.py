@@ -199,10 +199,15 @@ COMMANDS = (
         examples=("recollect recipes", "recollect recipes annie", 'recollect recipes "nexus(weights={lexical: 0.5})"'),
     ),
     Command(
-        "reembed", "Embed whatever has no vector of the present model.", "keeping:reembed", (DRY,),
-        more="After another embedder was chosen or a model installed. It can be interrupted and started again: what is done "
-        "stays done.",
-        examples=("RECOLLECT_EMBEDDER=local recollect reembed",),
+        "reembed", "Embed whatever has no vector of the present model.", "keeping:reembed",
+        (
+            DRY,
+            arg("--drop-old", action="store_true", help="then remove the vectors of other models that no record needs any more"),
+        ),
+        more="After another embedder was chosen or a model installed. Everything can be used meanwhile: what has no new vector "
+        "yet is found by its old one. It can be interrupted and started again, also by several processes at once: what is done "
+        "stays done, and nothing is embedded twice.",
+        examples=("RECOLLECT_EMBEDDER=local recollect reembed", "recollect reembed --drop-old --dry-run"),
     ),
     Command(
         "upkeep", "Embed what waits, check the file, shorten its log.", "keeping:upkeep", (DRY,),

@@ -6,14 +6,15 @@ first text is embedded. Nothing here reads the environment: keys, addresses and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..errors import EmbedderFailed, MissingExtra, UnknownEmbedder
+from ..errors import EmbedderFailed, MissingExtra, RecollectError, UnknownEmbedder
 from ..ports import Embedder, Profile
+from ..records import SPOKEN
 
 if TYPE_CHECKING:
     import numpy as np
@@ -73,6 +74,40 @@ def chosen(spec: str, *, models_dir: Path | str | None = None, api_key: str | No
     With a key: OpenAI's large model, as OpenCouch does. Without: the best that is installed and works offline.
     """
     return _named(spec, Options(models_dir=None if models_dir is None else Path(models_dir), api_key=api_key or None))
+
+
+def embedder_of(
+    space: str, *, models_dir: Path | str | None = None, api_key: str | None = None, base_url: str | None = None
+) -> Embedder:
+    """The embedder whose vectors a space holds, opened by what the space's name tells of it.
+
+    UnknownEmbedder if that is nobody's we know, or what opens is not the same; other errors say what it lacks.
+    """
+    failed: RecollectError | None = None
+    for spec, dimensions in _specs(space):
+        try:
+            found = open_embedder(spec, models_dir=models_dir, api_key=api_key, base_url=base_url, dimensions=dimensions)
+        except RecollectError as error:
+            failed = failed or error
+            continue
+        if found is not None and found.profile.fingerprint == space:
+            return found
+    raise failed or UnknownEmbedder(f"No embedder here makes vectors of {space}.", hint="Embed anew: recollect reembed.")
+
+
+def _specs(space: str) -> Iterator[tuple[str, int | None]]:
+    """What might open the model of a fingerprint: name, model, dimension and more, joined by colons."""
+    name, *rest = space.removesuffix(SPOKEN).split(":")
+    if name in ("static", "local", "multilingual"):
+        yield name, None
+    elif name == "hashing" and rest:
+        yield f"hashing:{rest[-1]}", None
+    elif name in ("openai", "ollama"):
+        rest = rest[:-1] if name == "ollama" else rest  # the last part is the prefix's version
+        model, size = ":".join(rest[:-1]), rest[-1] if rest else ""
+        for one in (model, model.partition("/")[2]):  # a host of one's own stands before the model
+            if one and size.isdecimal():
+                yield from ((f"{name}:{one}", None), (f"{name}:{one}@{size}", None), (f"{name}:{one}", int(size)))
 
 
 def profile_of(embedder: object) -> Profile:
