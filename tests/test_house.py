@@ -80,6 +80,7 @@ ORDER = (
     "demo",
     "evaluate",
     "http",
+    "mcp",
     "cli",
     "__main__",
 )

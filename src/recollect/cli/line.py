@@ -96,6 +96,17 @@ MEASURE = (
 )
 FORCE = arg("--force", action="store_true", help="replace what is there")
 DRY = arg("--dry-run", action="store_true", help="show what would be done")
+SERVER = (
+    arg("--host", metavar="HOST", default="127.0.0.1", help="the address to bind to; this machine only if not given"),
+    arg("--port", type=int, metavar="PORT", default=8000, help="8000 if not given; 0 takes a free one"),
+    arg("--workers", type=int, metavar="N", default=1, help="processes that answer; 1 if not given"),
+    arg("--timeout", type=float, metavar="SECONDS", default=30.0, help="for a request and its answer; 30 if not given"),
+    arg("--max-body", type=int, metavar="BYTES", default=8 << 20, help="the longest body; 8388608 if not given"),
+    arg("--rate", type=float, metavar="N", default=0.0,
+        help="requests a second for each token and process, twice as many at once; any number if not given"),
+    arg("--log", choices=("debug", "info", "warning", "error"), default="info",
+        help="what is written to standard error, as lines of JSON: info, a line for each request, if not given"),
+)
 
 COMMANDS = (
     Command(
@@ -300,19 +311,22 @@ COMMANDS = (
                   "recollect token revoke 3f1c0a5be2d94c77"),
     ),
     Command(
-        "serve", "Answer over HTTP: the interface for programs, and a page where you can see why.", "serving:serve",
+        "mcp", "Offer memory to an agent as MCP tools.", "serving:mcp",
         (
-            arg("--host", metavar="HOST", default="127.0.0.1", help="the address to bind to; this machine only if not given"),
-            arg("--port", type=int, metavar="PORT", default=8000, help="8000 if not given; 0 takes a free one"),
-            arg("--workers", type=int, metavar="N", default=1, help="processes that answer; 1 if not given"),
-            arg("--timeout", type=float, metavar="SECONDS", default=30.0, help="for a request and its answer; 30 if not given"),
-            arg("--max-body", type=int, metavar="BYTES", default=8 << 20, help="the longest body; 8388608 if not given"),
-            arg("--rate", type=float, metavar="N", default=0.0,
-                help="requests a second for each token and process, twice as many at once; any number if not given"),
-            arg("--log", choices=("debug", "info", "warning", "error"), default="info",
-                help="what is written to standard error, as lines of JSON: info, a line for each request, if not given"),
+            words("tools", "a set of tools: memory (the default), sci, reference, search", "SET",
+                  choices=("memory", "sci", "reference", "search")),
+            arg("--read-only", action="store_true", help="without the tools that write"),
+            arg("--http", action="store_true", help="over HTTP at /mcp with access tokens, instead of standard input and output"),
+            *SERVER,
         ),
-        more="Stops at SIGINT or SIGTERM, after it has finished what was begun. Needs the extra recollect[server].",
+        more="The six tools are remember, recall, context, explain, forget and history. sci has those of a personal memory "
+        "server, reference the nine of MCP's reference memory server, search the two that ChatGPT's connectors ask for. Needs "
+        "the extra recollect[mcp], and recollect[server] for --http.",
+        examples=("recollect mcp --owner alice", "recollect mcp --http --port 8001 --tools memory --tools search"),
+    ),
+    Command(
+        "serve", "Answer over HTTP: the interface for programs, and a page where you can see why.", "serving:serve",
+        SERVER, more="Stops at SIGINT or SIGTERM, after it has finished what was begun. Needs the extra recollect[server].",
         examples=("recollect serve", "recollect serve --port 8080 --workers 2"),
     ),
     Command(

@@ -1,40 +1,70 @@
-"""serve, token: the commands that let others in."""
+"""serve, mcp, token: the commands that let others in."""
 
 from __future__ import annotations
 
+import asyncio
 from argparse import Namespace
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ..errors import InvalidSetting, MissingExtra, ScopeRequired
 from ..memory import Memory
 from ..records import Scope
 from ..wire import grant_json
-from .entry import configured
+from .entry import configured, opened
 from .memories import day
 from .terminal import safe
 
 if TYPE_CHECKING:
     from ..access import Grant
+    from ..http.server import Serving
     from .terminal import Screen
 
 
 def serve(args: Namespace, screen: Screen) -> None:
-    try:
-        from ..http.server import Serving
+    with _needed("server"):
         from ..http.server import serve as run
-        from ..http.service import Limits
+    run(_serving(args), screen.note)
+
+
+def mcp(args: Namespace, screen: Screen) -> None:
+    sets = list(dict.fromkeys(args.tools or ["memory"]))
+    with _needed("mcp"):
+        pass  # without the server: is the SDK there?
+    if args.http:
+        with _needed("server"):
+            from ..http.server import serve as run
+            from ..mcp.remote import application
+        run(_serving(args), screen.note, partial(application, sets, args.read_only))
+        return
+    from ..mcp.stdio import serve_stdio
+
+    with opened(args, screen, makes=not args.read_only) as memory:
+        asyncio.run(serve_stdio(memory, sets, read_only=args.read_only))
+
+
+@contextmanager
+def _needed(extra: str) -> Iterator[None]:
+    try:
+        yield
     except ImportError as error:
-        raise MissingExtra(f"{error.name} is not installed.", hint='Run: pip install "recollect[server]"') from None
+        raise MissingExtra(f"{error.name} is not installed.", hint=f'Run: pip install "recollect[{extra}]"') from None
+
+
+def _serving(args: Namespace) -> Serving:
+    from ..http.server import Serving
+    from ..http.service import Limits
+
     _checked(args)
     settings, owner, url = configured(args)
     if args.workers > 1 and url == "memory:":
         raise InvalidSetting("memory: is one process's own.", hint="Name a file with --db, or leave --workers at 1.")
-    limits = Limits(body=args.max_body, seconds=args.timeout, rate=args.rate)
-    serving = Serving(
-        settings=settings, url=url, owner=owner, host=args.host, port=args.port, workers=args.workers, limits=limits,
-        log=args.log,
-    )
-    run(serving, screen.note)
+    return Serving(
+        settings=settings, url=url, owner=owner, host=args.host, port=args.port, workers=args.workers, log=args.log,
+        limits=Limits(body=args.max_body, seconds=args.timeout, rate=args.rate),
+    )  # fmt: skip
 
 
 def token(args: Namespace, screen: Screen) -> None:

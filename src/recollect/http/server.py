@@ -25,6 +25,9 @@ from .service import Limits
 NOBODY = "recollect"  # the scope of the memory that others are opened from
 
 
+Build = Callable[["Serving", Path], App]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Serving:
     """Everything a worker process needs to know."""
@@ -39,8 +42,8 @@ class Serving:
     log: str = "info"
 
 
-def serve(serving: Serving, said: Callable[[str], None]) -> None:
-    """Serve until SIGINT or SIGTERM; then finish what was begun."""
+def serve(serving: Serving, said: Callable[[str], None], build: Build | None = None) -> None:
+    """Serve until SIGINT or SIGTERM; then finish what was begun. `build`: makes the application of a worker process."""
     here = serving.host in HERE
     if not here and not _has_tokens(serving):
         raise NotAllowed(
@@ -49,12 +52,12 @@ def serve(serving: Serving, said: Callable[[str], None]) -> None:
         )
     logs.start(serving.log)
     with TemporaryDirectory(prefix="recollect-") as counts:
-        _serve(serving, Path(counts), here, said)
+        _serve(serving, partial(build or application, serving, Path(counts)), here, said)
 
 
-def _serve(serving: Serving, counts: Path, here: bool, said: Callable[[str], None]) -> None:
+def _serve(serving: Serving, app: Callable[[], App], here: bool, said: Callable[[str], None]) -> None:
     config = uvicorn.Config(
-        partial(application, serving, counts), factory=True, host=serving.host, port=serving.port, workers=serving.workers,
+        app, factory=True, host=serving.host, port=serving.port, workers=serving.workers,
         http=Connection, ws="none", lifespan="on", log_config=None, log_level="warning", access_log=False, server_header=False,
         date_header=False, timeout_graceful_shutdown=int(serving.limits.seconds) + 1,
     )  # fmt: skip
@@ -72,14 +75,20 @@ def _serve(serving: Serving, counts: Path, here: bool, said: Callable[[str], Non
 
 def application(serving: Serving, counts: Path) -> App:
     """The application of one worker process."""
+    prepare(serving)
+    return create(open_memory(serving), limits=serving.limits, owner=serving.owner, here=serving.host in HERE, counts=counts)
+
+
+def prepare(serving: Serving) -> None:
+    """What a worker process does first."""
     logs.start(serving.log)
-    return create(_memory(serving), limits=serving.limits, owner=serving.owner, here=serving.host in HERE, counts=counts)
 
 
-def _memory(serving: Serving) -> Memory:
+def open_memory(serving: Serving) -> Memory:
+    """The memory that those of all owners are opened from."""
     return Memory.open(serving.url, scope=Scope(owner=NOBODY), settings=serving.settings)
 
 
 def _has_tokens(serving: Serving) -> bool:
-    with _memory(serving) as memory:
+    with open_memory(serving) as memory:
         return Access(memory.store, memory.now).needed()

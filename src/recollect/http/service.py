@@ -34,6 +34,7 @@ class Caller(NamedTuple):
     """Who asks: the one a token was granted to, or anybody on this machine while there are no tokens."""
 
     grant: Grant | None = None
+    reads_only: bool = False
 
     @property
     def token(self) -> str:
@@ -41,7 +42,7 @@ class Caller(NamedTuple):
 
     @property
     def may_write(self) -> bool:
-        return self.grant is None or self.grant.write
+        return not self.reads_only and (self.grant is None or self.grant.write)
 
     def owner(self, named: str | None, default: str | None) -> str:
         """Whose memory is meant: the one named, if the caller may name it."""
