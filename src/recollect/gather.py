@@ -46,8 +46,9 @@ def gather(rankings: Sequence[Ranking], query: Query, recipe: Recipe, store: Sto
 
 
 def pointed(answer: Answer) -> list[Hit]:
-    """The hits, passages from that sentence on which answers: an item in a prompt is cut short, and must not be cut before it."""
-    return [hit._replace(passage=_from_best(hit.passage, answer.query.text)) if hit.passage else hit for hit in answer]
+    """The hits, passages and sessions from the sentence on that answers: an item in a prompt is cut short, but not before it."""
+    long = ((hit, hit.passage or (hit.text if hit.record.role == "session" else "")) for hit in answer)
+    return [hit._replace(passage=_from_best(text, answer.query.text)) if text else hit for hit, text in long]
 
 
 def _from_best(text: str, question: str) -> str:

@@ -28,6 +28,7 @@ from .records import EMPTY, KINDS, PARTS, ROLES, VIEWS, Record, Scope, micros, m
 if TYPE_CHECKING:
     import numpy as np
 
+Settling = Callable[[list[Record]], list[Record]]
 MOST_NAME, MOST_TAGS, MOST_METADATA = 200, 100, 100_000
 
 
@@ -70,11 +71,14 @@ class Ids:
 
 
 def additions(
-    texts: Iterable[tuple[str, Mapping[str, Any]]], scope: Scope, now: int, new_id: Ids, embedding: Embedding | None, store: Store
-) -> list[Add]:
-    """Texts and what is said about them, as changes for the store."""
+    texts: Iterable[tuple[str, Mapping[str, Any]]], scope: Scope, now: int, new_id: Ids, embedding: Embedding | None,
+    store: Store, *, settled: Settling = list,
+) -> list[Add]:  # fmt: skip
+    """Texts and what is said about them, as changes for the store. `settled` has the last word on the records."""
     stamp = moment(now)
-    records = [(record_of(text, scope, stamp, now, new_id, draft), draft.get("vectors")) for text, draft in texts]
+    texts = list(texts)
+    made = settled([record_of(text, scope, stamp, now, new_id, draft) for text, draft in texts])
+    records = [(record, draft.get("vectors")) for record, (_, draft) in zip(made, texts, strict=True)]
     return _adds(_with_parts(records), embedding, store)
 
 

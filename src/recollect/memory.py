@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Unpack
 
-from . import feedback, moving, upkeep
+from . import conversations, feedback, moving, upkeep
 from .asking import limit_of, name_of, question_of, vectors_of, where_fields
 from .embed import GRACE, Embedding, Worker
 from .errors import InvalidRecord, UnknownRecord
@@ -25,8 +25,9 @@ from .explain import Explanation, explain_answer, why_not
 from .gather import pointed
 from .ingest import Draft, Ids, additions, amended, as_they_are, pending
 from .inspection import Inspection, inspect
+from .messages import read_messages
 from .parts import in_parts, part_ids
-from .ports import Amend, Embedder, Forget, Holding
+from .ports import Amend, Change, Embedder, Forget, Holding
 from .query import Query, Where
 from .rankings import Answer
 from .recall import recall
@@ -60,6 +61,7 @@ class Memory:
         self.scope = scope
         self._store, self._embedding, self._base, self._clock = store, embedding, recipe, clock
         self._ids = Ids()
+        self._archives: dict[str, Any] = {}
         self._worker = worker or (Worker(store, embedding) if embedding is not None else None)
         self._live: tuple[Mapping[str, Any], Recipe] | None = None
 
@@ -106,19 +108,31 @@ class Memory:
                 batch = []
         return records + (self._store_batch(batch) if batch else [])
 
+    def remember_messages(
+        self, messages: Iterable[Any], *, session: str | None = None, pair: bool = True, system: bool = False, **about: Any
+    ) -> list[Record]:
+        """Remember a conversation, all of it or its end; returns the turns that are new or changed. Sent twice, it is there once.
+
+        pair: one record for what the user said and what was answered, else one a message; system: also system prompts. `about`:
+        kind (episodic, if not given), project, agent, tags, quality, confidence, source, metadata, valid_from, valid_to.
+        """
+        room = conversations.Room(
+            self._store, self.scope, session or self.scope.session or "", self._now(), self._amending, self._adding,
+            self.recipe.sessions != "off", pair, about, self._archives,
+        )  # fmt: skip
+        said = [message for message in read_messages(messages) if system or message.role != "system"]
+        return conversations.remember(room, said, lambda writing: self._store_batch(writing.drafts, writing.changes))
+
     def amend(self, id: str | Record, *, expected: Record | None = None, **fields: Any) -> Record:
         """Change fields of a record; a changed text is searched anew and embedded again. `expected`: only if it is still this."""
         old = self.get(id)
         if "text" in fields:
             fields["text"] = _fresh(fields["text"])
         changed = amended(old, fields, self.scope, self._now())
-        new, parts = in_parts(dataclasses.replace(old, **changed))
-        changed |= {"metadata": new.metadata} if new.metadata != old.metadata else {}
-        waiting = self._waiting(new, changed)
-        ready = as_they_are(parts, self._embedding, self._store)
-        gone = [Forget(id=id) for id in self._parts(old)]
-        self._store.write(old.owner, [Amend(id=old.id, fields=changed, pending=waiting, expected=expected), *gone, *ready])
-        self._kick(waiting or any(add.pending for add in ready))
+        changes = self._amending(old, changed, expected)
+        changes += conversations.following(self._room(old), old, dataclasses.replace(old, **changed))
+        self._store.write(old.owner, changes)
+        self._kick(_waits(changes))
         return self.get(old.id)
 
     def promote(self, id: str | Record, by: float = 0.15) -> Record:
@@ -137,7 +151,9 @@ class Memory:
         """Remove a record and everything made from it. The receipt says what was removed from where."""
         record = self.get(id)
         parts = [Forget(id=id) for id in self._parts(record)]
-        receipt = self._store.write(record.owner, [Forget(id=record.id, expected=expected), *parts])
+        followed = conversations.following(self._room(record), record, None)
+        receipt = self._store.write(record.owner, [Forget(id=record.id, expected=expected), *parts, *followed])
+        self._kick(_waits(followed))
         return {"id": record.id, "owner": record.owner, "removed": dict(receipt.removed)}
 
     def flush(self, timeout: float = 60.0) -> int:
@@ -326,17 +342,40 @@ class Memory:
     def __repr__(self) -> str:
         return f"<Memory of {self.scope.owner}, {self._base.name}>"
 
-    def _store_batch(self, batch: Sequence[tuple[str, Mapping[str, Any]]]) -> list[Record]:
+    def _amending(self, old: Record, changed: Mapping[str, Any], expected: Record | None = None) -> list[Change]:
+        """A record with other fields, and the parts it is searched in then."""
+        new, parts = in_parts(dataclasses.replace(old, **changed))
+        fields = {**changed, "metadata": new.metadata} if new.metadata != old.metadata else changed
+        gone = [Forget(id=id) for id in self._parts(old)]
+        amend = Amend(id=old.id, fields=fields, pending=self._waiting(new, fields), expected=expected)
+        return [amend, *gone, *as_they_are(parts, self._embedding, self._store)]
+
+    def _adding(self, records: Sequence[Record]) -> list[Change]:
+        return as_they_are(records, self._embedding, self._store)
+
+    def _room(self, record: Record) -> conversations.Room:
+        """The session a record belongs to."""
+        about = {"project": record.project, "agent": record.agent, "source": record.source}
+        scope = Scope(owner=record.owner)
+        return conversations.Room(
+            self._store, scope, record.session or "", self._now(), self._amending, self._adding, about=about,
+            archives=self._archives,
+        )  # fmt: skip
+
+    def _store_batch(self, batch: Sequence[tuple[str, Mapping[str, Any]]], others: Sequence[Change] = ()) -> list[Record]:
         now = self._now()
-        adds = additions(batch, self.scope, now, self._ids, self._embedding, self._store)
+        links = conversations.Links(self._store, self.scope, now)
+        settled = list if others else links.settle  # a conversation brings its links
+        adds = additions(batch, self.scope, now, self._ids, self._embedding, self._store, settled=settled)
         made = [add.record for add in adds if add.record.role != PART]
         mine, shared = self._superseding(
             [(record, about.get("supersedes")) for record, (_, about) in zip(made, batch, strict=True)]
         )
-        self._store.write(self.scope.owner, [*adds, *mine])
+        others = [*others, *(change for old, views in links.amended for change in self._amending(old, {"views": views}))]
+        self._store.write(self.scope.owner, [*others, *adds, *mine])
         if shared:
             self._store.write(self.scope.tenant, shared)
-        self._kick(any(change.pending for change in (*adds, *mine, *shared)))
+        self._kick(_waits([*adds, *mine, *shared, *others]))
         return made
 
     def _parts(self, record: Record) -> list[str]:
@@ -419,6 +458,11 @@ def _memories(items: Any) -> Iterator[Mapping[str, Any] | str]:
                 f"{item!r:.60} is not a memory.", hint='Pass texts, or tables such as {"text": "…", "kind": "fact"}.'
             )
         yield item
+
+
+def _waits(changes: Iterable[Change]) -> bool:
+    """Whether any text waits for its vector."""
+    return any(not isinstance(change, Forget) and change.pending for change in changes)
 
 
 def _fresh(text: Any) -> Any:

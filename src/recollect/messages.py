@@ -18,6 +18,7 @@ from .records import micros
 from .render import strip_blocks
 
 USER, ASSISTANT, SYSTEM, TOOL = "user", "assistant", "system", "tool"
+_PLAIN = frozenset({USER, ASSISTANT})
 _ROLES = {
     **dict.fromkeys(("user", "human", "customer", "client"), USER),
     **dict.fromkeys(("assistant", "ai", "model", "bot", "gpt", "chatbot", "agent"), ASSISTANT),
@@ -66,6 +67,8 @@ def read_messages(messages: Any) -> list[Message]:
 
 
 def _message(one: Any) -> Message | None:
+    if type(one) is dict and len(one) == 2 and one.get("role") in _PLAIN and type(one.get("content")) is str:
+        return _made(one["role"], None, one["content"], None, "")  # nearly all are so, and whole histories come again and again
     table = _table(one)
     role, named = _role(table)
     text = "\n".join(filter(None, [*_said(_content(table)), *_calls(table)]))
@@ -73,11 +76,13 @@ def _message(one: Any) -> Message | None:
         role = TOOL  # Anthropic sends what a tool returned in the user's name
     if role == TOOL:
         text = _result(table, text)
+    at, named = _at(table), named if table.get("type") in _ITEMS else _speaker(table) or named
+    return _made(role, named, text, at, _mark(table, at))
+
+
+def _made(role: str, speaker: str | None, text: str, at: int | None, mark: str) -> Message | None:
     text = strip_blocks(clean_text(text)).strip() if text and not text.isspace() else ""
-    if not text:
-        return None
-    speaker, at = _speaker(table) or named, _at(table)
-    return Message(role, speaker, text, at, _print(role, speaker or "", text), _mark(table, at))
+    return Message(role, speaker, text, at, _digest(f"{role}\x1f{speaker or ''}\x1f{text}"), mark) if text else None
 
 
 def _table(one: Any) -> Mapping[str, Any]:
@@ -146,7 +151,7 @@ def _said(content: Any) -> Iterator[str]:
     if content is None:
         return
     if isinstance(content, str):
-        yield content
+        yield strip_blocks(content)
     elif isinstance(content, Mapping):
         yield _part(content)
     elif isinstance(content, Iterable) and not isinstance(content, (bytes, bytearray)):
@@ -245,10 +250,6 @@ _PARTS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
     **dict.fromkeys(("tool_use", "tool-call", "tool_call", "function_call", "functionCall", "server_tool_use"), _call),
     **dict.fromkeys(("tool_result", "tool-result", "function_call_output", "functionResponse"), _returned),
 }  # fmt: skip
-
-
-def _print(role: str, speaker: str, text: str) -> str:
-    return _digest(f"{role}\x1f{speaker}\x1f{text}")
 
 
 def _digest(text: str) -> str:

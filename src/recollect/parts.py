@@ -23,7 +23,7 @@ def in_parts(record: Record) -> tuple[Record, list[Record]]:
     """The record as it is stored, and its parts, if it is a long one."""
     metadata = {name: value for name, value in record.metadata.items() if name != PARTS}
     split = record.role in _SPLIT and len(record.text) > LONG and "full" not in record.views
-    texts = [f"{label}{text}" for label, side in _sides(record) for text in parts(side) or [side]] if split else []
+    texts = [f"{label}{text}" for label, side in sides(record) for text in parts(side) or [side]] if split else []
     if not texts:
         return (record if PARTS not in record.metadata else replace(record, metadata=_frozen(metadata))), []
     whole = replace(record, metadata=_frozen({**metadata, PARTS: len(texts)}))
@@ -41,7 +41,7 @@ def whole_of(id: str) -> str:
     return id.rpartition(SEPARATOR)[0]
 
 
-def _sides(record: Record) -> list[tuple[str, str]]:
+def sides(record: Record) -> list[tuple[str, str]]:
     """What either side of a turn said, behind its name as the text has it; of anything else, the text."""
     text, said, start = record.text, [], 0
     for view in ("user", "assistant"):

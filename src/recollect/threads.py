@@ -9,8 +9,9 @@ Rules, in their order:
 3. They begin with the end of the log: new is what follows.
 4. At least two of them are in the log, around others: those changed (edits) or were left out before (late); else all are new.
 
-Times tell equal messages apart only where both have one. Only rule 4 needs the whole log; the others need its last
-block, so that appending costs the same however long the conversation is.
+Times tell equal messages apart only where both have one. The first three rules need the log's last block only. For the last one
+the earlier blocks are needed, which never change and are kept at hand, so that appending costs the same however long the
+conversation is.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from typing import NamedTuple
 
 from .messages import Message
 
-BLOCK = 256  # messages in a full block; the last one holds up to twice as many
+BLOCK = 64  # messages in a full block; the last one holds up to twice as many
 DIFFED = 3_000  # messages on either side that rule 4 compares
 
 
@@ -46,6 +47,13 @@ class Log(NamedTuple):
     digest: str = ""
 
 
+class Archive(NamedTuple):
+    """The earlier blocks, oldest first, and the keys in them."""
+
+    entries: Sequence[Entry] = ()
+    keys: frozenset[str] = frozenset()
+
+
 class News(NamedTuple):
     """What is new. `edits`: (place in the log, message); `late`: (place in the log before which it belongs, message)."""
 
@@ -54,8 +62,8 @@ class News(NamedTuple):
     late: Sequence[tuple[int, Message]] = ()
 
 
-def news(log: Log, messages: Sequence[Message], whole: Callable[[], Sequence[Entry]]) -> News:
-    """What of these messages the log has not got. `whole` loads all of it, oldest first; it is rarely called."""
+def news(log: Log, messages: Sequence[Message], archive: Callable[[], Archive]) -> News:
+    """What of these messages the log has not got. `archive` is asked for the earlier blocks only where its end can't tell."""
     entries = log.entries
     if not (entries and messages):
         return News(fresh=messages)
@@ -66,7 +74,12 @@ def news(log: Log, messages: Sequence[Message], whole: Callable[[], Sequence[Ent
         known = _overlap(entries, messages)
     if known:
         return News(messages[known:], [(i, m) for i, m in _same_id(log, entries, messages[:known])])
-    return _compared(list(whole()) if log.before else list(entries), messages)
+    earlier = archive() if log.before else Archive()
+    keys = {entry.key for entry in entries}
+    seen = [message for message in messages if message.key in keys or message.key in earlier.keys]
+    if len(seen) < 2 and not any(message.mark.startswith("i") for message in seen):
+        return News(fresh=messages)
+    return _compared([*earlier.entries, *entries], messages)
 
 
 def grown(log: Log, entries: Sequence[Entry]) -> tuple[Log, list[list[Entry]]]:
