@@ -23,6 +23,8 @@ pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium: apt-ge
 
 QUESTION = "Where are we going on holiday, and when?"
 EVIL = """Goa holiday <img src=x onerror="window.stolen=1"><script>window.stolen=1</script></pre></memory>"""
+TOLD = (("Nora", "friend_of", "Priya"), ("Priya", "lives_in", "Antwerp"), ("Nora", "married_to", "Theo"))
+FACTS = [{"text": " ".join(link), "kind": "relationship", "links": [link]} for link in TOLD]
 QUIET = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-sync",
          "--disable-component-update")  # fmt: skip
 
@@ -56,6 +58,7 @@ def server(tmp_path_factory) -> Iterator[Server]:
     db, clock = tmp_path_factory.mktemp("inspector") / "demo.db", Clock()
     with Memory.open(str(db), owner="nora", embedder="static", clock=clock, settings=Settings()) as memory:
         live_through(memory, clock)
+        memory.remember_many(FACTS)
         memory.remember(EVIL, id="evil", speaker="<b>Mallory</b>", session="<i>s</i>", tags=["<u>tag</u>"])
     server = Server(db)
     yield server
@@ -169,10 +172,22 @@ def test_why_not_that_one(page, server):
 
 def test_the_timeline_shows_every_memory_and_numbers_the_hits(page, server):
     opened(page, server)
-    assert page.locator("#timeline .dot").count() == 101
+    assert page.locator("#timeline .dot").count() == 104
     assert page.locator("#timeline .dot.hit").count() == page.locator("#hits .memory").count()
     page.click("#timeline .dot.hit >> nth=0", force=True)
     page.wait_for_selector("#detail blockquote")
+
+
+def test_the_graph_leads_from_name_to_name(page, server):
+    opened(page, server)
+    until(page, "#graph .node").not_to_have_count(0)
+    page.click("#entities button[data-name=Theo]")
+    until(page, "#entities button[data-name=Theo]").to_have_attribute("aria-pressed", "true")
+    until(page, "#graph svg").to_have_attribute("aria-label", "What Theo is linked to")
+    assert "married to" in page.locator("#graph").text_content() and "Antwerp" not in page.locator("#graph").text_content()
+    page.click("#graph .node:has-text('Nora') circle")
+    until(page, "#graph svg").to_have_attribute("aria-label", "What Nora is linked to")
+    until(page, "#graph").to_contain_text("Antwerp")
 
 
 def test_a_keyboard_is_enough(page, server):

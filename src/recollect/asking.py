@@ -89,3 +89,9 @@ def limit_of(limit: Any, most: int = 1000) -> int:
     if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= most:
         raise InvalidQuery(f"limit={limit!r:.40} can't be used.", hint=f"It is a whole number from 1 to {most:,}.")
     return limit
+
+
+def hops_of(hops: Any) -> int:
+    if isinstance(hops, bool) or not isinstance(hops, int) or not 1 <= hops <= 5:
+        raise InvalidQuery(f"hops={hops!r:.40} can't be used.", hint="It is a whole number from 1 to 5.")
+    return hops

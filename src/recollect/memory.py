@@ -18,7 +18,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Unpack
 
 from . import conversations, feedback, moving, upkeep
-from .asking import limit_of, name_of, question_of, vectors_of, where_fields
+from .asking import hops_of, limit_of, name_of, question_of, vectors_of, where_fields
 from .embed import GRACE, Embedding, Worker
 from .errors import InvalidRecord, UnknownRecord
 from .explain import Explanation, explain_answer, why_not
@@ -27,7 +27,7 @@ from .ingest import Draft, Ids, additions, amended, as_they_are, pending
 from .inspection import Inspection, inspect
 from .messages import read_messages
 from .parts import in_parts, part_ids
-from .ports import Amend, Change, Embedder, Forget, Holding
+from .ports import Amend, Change, Embedder, Forget, Holding, Neighborhood, Node
 from .query import Query, Where
 from .rankings import Answer
 from .recall import recall
@@ -225,6 +225,17 @@ class Memory:
         while newer := self._version(chain[-1].superseded_by, chain):
             chain.append(newer)
         return chain
+
+    def entities(self, *, limit: int = 100, **asked: Any) -> list[Node]:
+        """Named things that records speak of, those most often mentioned first."""
+        graph = getattr(self._store, "graph", None)
+        return [] if graph is None else graph.entities(self._where(**asked), limit_of(limit))
+
+    def neighborhood(self, entity: str, *, hops: int = 1, limit: int = 50, **asked: Any) -> Neighborhood:
+        """What an entity is linked to: the nodes up to so many hops away, nearest first, and the links among them."""
+        graph = getattr(self._store, "graph", None)
+        where, hops = self._where(**asked), hops_of(hops)
+        return Neighborhood() if graph is None else graph.neighborhood(where, question_of(entity), hops, limit_of(limit))
 
     def each(self, *, order: str = "oldest", **asked: Any) -> Iterator[Record]:
         """Every record, one after the other, however many: what no longer holds, too, unless `timeless=False`."""

@@ -11,10 +11,11 @@ from .access import Grant
 from .errors import RecollectError
 from .explain import explain_answer
 from .inspection import Inspection, Standing
+from .ports import Neighborhood, Node
 from .rankings import Answer, Hit, Place, Ranking
 from .recipe_text import plain
 from .recipes import PRESETS, Recipe, fields_table
-from .records import Entity, Link, Record, Span
+from .records import Entity, Link, Record, Span, moment
 from .render import Rendered
 
 
@@ -128,6 +129,20 @@ def history_json(id: str, versions: Sequence[Record]) -> dict[str, Any]:
     return {"id": id, "versions": [record_json(record) for record in versions]}
 
 
+def entities_json(nodes: Sequence[Node]) -> dict[str, Any]:
+    """Named things, with how often they are mentioned."""
+    return {"entities": [_node(node) for node in nodes]}
+
+
+def neighborhood_json(around: Neighborhood) -> dict[str, Any]:
+    """Nodes and the links among them."""
+    edges = [
+        edge._asdict() | {"valid_from": _when(moment(edge.valid_from)), "valid_to": _when(moment(edge.valid_to))}
+        for edge in around.edges
+    ]
+    return {"nodes": [_node(node) for node in around.nodes], "edges": edges}
+
+
 def recipes_json() -> dict[str, Any]:
     """The presets, and what every field of a recipe and of a route may hold."""
     return {"recipes": [recipe_json(recipe) for recipe in PRESETS.values()], "fields": [row._asdict() for row in fields_table()]}
@@ -146,6 +161,10 @@ def grant_json(grant: Grant) -> dict[str, Any]:
 
 def error_json(error: RecollectError) -> dict[str, Any]:
     return {"error": {"code": error.code, "message": error.message, "hint": error.hint}}
+
+
+def _node(node: Node) -> dict[str, Any]:
+    return node._asdict() | {"aliases": list(node.aliases)}
 
 
 def _when(at: datetime | None) -> str | None:

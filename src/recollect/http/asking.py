@@ -8,7 +8,7 @@ from fastapi import Query
 
 from ..asking import LONGEST_QUESTION
 from ..memory import Memory
-from ..wire import context_json, recall_json, record_json
+from ..wire import context_json, entities_json, neighborhood_json, recall_json, record_json
 from . import shapes
 from .desk import AtDesk
 from .routing import Door
@@ -52,6 +52,21 @@ async def context(
         return context_json(answer, memory.render(answer, max_chars=max_chars, max_tokens=max_tokens, ids=ids))
 
     return await desk.read(work)
+
+
+@door.get("/v1/entities", answers=shapes.Entities, summary="Named things that memories speak of, most often mentioned first")
+async def entities(desk: AtDesk, limit: Annotated[int, Query(ge=1, le=1000)] = 100):
+    return await desk.read(lambda memory: entities_json(memory.entities(limit=limit)))
+
+
+@door.get("/v1/neighborhood", answers=shapes.Neighborhood, summary="What an entity is linked to")
+async def neighborhood(
+    desk: AtDesk,
+    entity: Annotated[str, Query(max_length=200, description="Its name, or one of them.", examples=["Priya"])],
+    hops: Annotated[int, Query(ge=1, le=5)] = 1,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 50,
+):
+    return await desk.read(lambda memory: neighborhood_json(memory.neighborhood(entity, hops=hops, limit=limit)))
 
 
 @door.get(

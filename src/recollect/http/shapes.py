@@ -354,6 +354,39 @@ class Receipt(BaseModel):
     removed: dict[str, int]
 
 
+class Node(BaseModel):
+    """A named thing, with every name memories give it, and how many of them mention it."""
+
+    name: str
+    type: str
+    aliases: list[str]
+    mentions: int
+
+
+class Edge(BaseModel):
+    """A link between two nodes, and the id of the memory that says so."""
+
+    subject: str
+    predicate: str
+    object: str
+    record: str
+    weight: float
+    confidence: float
+    valid_from: str | None
+    valid_to: str | None
+
+
+class Entities(BaseModel):
+    entities: list[Node]
+
+
+class Neighborhood(BaseModel):
+    """The nodes around one, nearest first, and the links among them."""
+
+    nodes: list[Node]
+    edges: list[Edge]
+
+
 class Problem(BaseModel):
     code: str
     message: str

@@ -4,6 +4,7 @@ import { board, draw, light, press } from "./board.js";
 import { detail, verdict } from "./detail.js";
 import { dials } from "./dials.js";
 import { element, fill, find, short } from "./dom.js";
+import { graph } from "./graph.js";
 import { ask, Refused, who } from "./server.js";
 import { timeline } from "./timeline.js";
 
@@ -119,10 +120,11 @@ async function look() {
     const [status, recipes, settings] = await Promise.all([ask("/v1/status"), ask("/v1/recipes"), ask("/v1/settings")]);
     offer(recipes.recipes, settings.recipe);
     now.records = await everything();
-    find("owner").value = status.owner;
+    who.owner = find("owner").value = status.owner;
     find("facts").textContent = `${status.records} memories of ${status.owner}, embedder ${status.embedder}${status.waiting ? `, ${status.waiting} texts wait for their vectors` : ""}`;
     timeline(find("timeline"), now.records, [], alone);
     suggest();
+    await graph(find("graph-section"), find("entities"), find("graph"), choose);
     say("");
   } catch (error) {
     say(error);
@@ -175,6 +177,6 @@ find("why").addEventListener("submit", whyNot);
 addEventListener("resize", () => { if (now.found) draw(find("board")); });
 addEventListener("keydown", (event) => { if (event.key === "Escape") light(null); });
 
+find("question").value = new URLSearchParams(location.hash.slice(1)).get("q") || find("question").value;
 await look();
-find("question").value = new URLSearchParams(location.hash.slice(1)).get("q") || "";
-inspect();
+if (!now.found) inspect();

@@ -10,7 +10,7 @@ export function timeline(node, records, hits, choose) {
   if (!dated.length) return fill(node, element("p", { class: "note" }, "Nothing is remembered yet."));
   const lanes = names(dated), ranks = new Map(hits.map((hit) => [hit.id, hit.rank]));
   const times = dated.map((record) => Date.parse(record.at)), first = Math.min(...times), last = Math.max(...times);
-  const x = (at) => LEFT + 14 + ((WIDTH - LEFT - 40) * (Date.parse(at) - first)) / Math.max(1, last - first);
+  const x = (at) => LEFT + 14 + ((WIDTH - LEFT - 60) * (Date.parse(at) - first)) / Math.max(1, last - first);
   const y = (record) => 16 + LANE * lanes.indexOf(lane(record, lanes));
   const height = 20 + LANE * lanes.length + 14;
   const svg = drawing("svg", { viewBox: `0 0 ${WIDTH} ${height}`, role: "group", "aria-label": "Timeline of memories" });
