@@ -96,6 +96,7 @@ ENVIRONMENT = {"settings"}
 WALL_CLOCK = {"memory"}
 STOP_WATCH = {
     "embed", "recall", "routes", "embedders.remote", "stores.sqlite_file", "cli.terminal", "cli.tour", "evaluate.kept",
+    "embedders.speed",
     "evaluate.run", "http.gate", "http.service",
 }  # fmt: skip
 FORBIDDEN = re.compile(r"(manager|helper|util|utils|common|base|factory|misc)s?")

@@ -1,4 +1,4 @@
-"""settings, recipes, reembed, upkeep, status, models, version: the commands that look after a memory."""
+"""settings, recipes, reembed, upkeep, status, version: the commands that look after a memory."""
 
 from __future__ import annotations
 
@@ -7,14 +7,12 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .. import __version__
-from ..errors import EmbedderFailed, InvalidSetting, UnknownEmbedder
+from ..errors import EmbedderFailed, InvalidSetting
 from ..wire import recipe_json, recipes_json
-from .entry import FAILED, configured, opened
+from .entry import FAILED, opened
 from .terminal import safe, sized
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from ..recipes import Recipe
     from .terminal import Screen
 
@@ -93,31 +91,6 @@ def status(args: Namespace, screen: Screen) -> None:
     screen.table(rows, (), ("cyan",))
 
 
-def models(args: Namespace, screen: Screen) -> None:
-    from ..embedders.models import listing
-    from ..settings import models_folder
-
-    folder = models_folder(configured(args)[0])
-    if args.action != "list":
-        _on_model(args.action, args.name, folder, screen)
-        return
-    found = listing(folder)
-    if screen.as_json:
-        screen.json({"folder": str(folder), "models": [_model(one) for one in found]})
-        return
-    rows = [
-        (
-            one.model.name,
-            "installed" if one.installed else "not installed",
-            sized(one.model.size),
-            one.model.licence,
-            one.model.about,
-        )
-        for one in found
-    ]
-    screen.table(rows, ("model", "state", "size", "licence", "what it is"), ("cyan",))
-
-
 def version(args: Namespace, screen: Screen) -> None:
     screen.json({"version": __version__}) if screen.as_json else screen.say(f"recollect {__version__}")
 
@@ -181,37 +154,6 @@ def _plain_field(recipe: Recipe, name: str) -> str:
 
 def _weighted(recipe: Recipe) -> list[str]:
     return [f"{route.name} {route.weight:g}" for route in recipe.routes]
-
-
-def _on_model(action: str, name: str | None, folder: Path, screen: Screen) -> None:
-    from ..embedders import models
-
-    if name is None:
-        raise UnknownEmbedder(f"models {action} needs the name of a model.", hint=f"One of: {', '.join(models.CATALOGUE)}.")
-    if action == "remove":
-        gone = models.remove(name, folder)
-        screen.json({"model": name, "removed": gone}) if screen.as_json else screen.say(
-            f"Removed {name}." if gone else f"{name} was not installed."
-        )
-        return
-    if action == "verify":
-        path = models.verify(name, folder)
-        screen.json({"model": name, "path": str(path), "ok": True}) if screen.as_json else screen.say(
-            f"{path} is what it should be."
-        )
-        return
-    with screen.progress("fetching") as bar:
-        found = models.install(name, folder, progress=lambda what, done, total: bar.step(done, total, what[:60]))
-    said = f"{found.model.name} is at {found.path}; licence {found.model.licence}, beside it. Now: recollect reembed."
-    screen.json(_model(found)) if screen.as_json else screen.say(said)
-
-
-def _model(one) -> dict[str, Any]:
-    model = one.model
-    return {
-        "name": model.name, "about": model.about, "embedder": model.embedder, "installed": one.installed, "path": str(one.path),
-        "bytes": model.size, "licence": model.licence, "home": model.home,
-    }  # fmt: skip
 
 
 def _embedder(found: Mapping[str, Any]) -> str:

@@ -288,13 +288,15 @@ COMMANDS = (
         examples=('recollect feedback "Where do they live?" m1', 'recollect feedback "vacation" m2 --bad'),
     ),
     Command(
-        "models", "The models that can be installed; install, check or remove one.", "keeping:models",
+        "models", "The models that run on this machine; install, check, measure or remove one.", "models:models",
         (
-            arg("action", metavar="ACTION", nargs="?", choices=("list", "install", "verify", "remove"), default="list",
-                help="list, install, verify or remove; list if not given"),
+            arg("action", metavar="ACTION", nargs="?", choices=("list", "install", "verify", "bench", "remove"), default="list",
+                help="list, install, verify, bench or remove; list if not given"),
             arg("name", metavar="NAME", nargs="?", help="the model"),
         ),
-        examples=("recollect models", "recollect models install arctic-embed-s"),
+        more="The list says the licence, how many numbers a vector has, which languages the model reads, and how quick it is: as "
+        "measured on this machine, when it was installed or with bench.",
+        examples=("recollect models", "recollect models install arctic-embed-s", "recollect models bench"),
     ),
     Command(
         "token", "Access tokens for serve and mcp: make one, list them, revoke one.", "serving:token",

