@@ -74,6 +74,7 @@ ORDER = (
     "memory",
     "aio",
     "wire",
+    "loader",
     "portable",
     "conformance_conversations",
     "conformance_knowledge",

@@ -6,8 +6,9 @@ Names are imported when they are first used: `import recollect` costs next to no
 __version__ = "0.1.0"
 
 _HOMES = {
-    "Memory": "memory", "Record": "records", "Scope": "records", "Link": "records", "Recipe": "recipes", "RouteSpec": "recipes",
-    "Pool": "recipes", "PRESETS": "recipes", "Answer": "rankings", "Hit": "rankings", "RecollectError": "errors",
+    "Memory": "memory", "AsyncMemory": "aio", "Record": "records", "Scope": "records", "Link": "records", "Recipe": "recipes",
+    "RouteSpec": "recipes", "Pool": "recipes", "PRESETS": "recipes", "Answer": "rankings", "Hit": "rankings",
+    "RecollectError": "errors", "load_context": "loader", "aload_context": "loader",
 }  # fmt: skip
 __all__ = [*_HOMES, "__version__"]
 
