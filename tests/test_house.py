@@ -23,6 +23,7 @@ SOURCE = ROOT / "src" / "recollect"
 ORDER = (
     "errors",
     "records",
+    "remote",
     "query",
     "rankings",
     "recipe_fields",
@@ -51,6 +52,7 @@ ORDER = (
     "diversify",
     "expand",
     "render",
+    "chat",
     "embed",
     "temporal",
     "spaces",
@@ -88,7 +90,7 @@ ORDER = (
     "cli",
     "__main__",
 )
-NOUNS = {"errors", "records", "query", "rankings", "ports", "stopwords", "tokens", "normalize", "names"}
+NOUNS = {"errors", "records", "query", "rankings", "ports", "stopwords", "tokens", "normalize", "names", "remote"}
 # Imports inside a function that go against the line: a noun that prints itself asks whoever knows how.
 BACKWARDS = {("recipes", "recipe_text"), ("rankings", "explain"), ("rankings", "wire"), ("inspection", "wire")}
 DOORS = {"cli", "testing", "conformance"}  # these may look into stores and embedders, others only ask `open_…`
@@ -96,7 +98,7 @@ DOORS = {"cli", "testing", "conformance"}  # these may look into stores and embe
 ENVIRONMENT = {"settings"}
 WALL_CLOCK = {"memory"}
 STOP_WATCH = {
-    "embed", "recall", "routes", "embedders.remote", "stores.sqlite_file", "cli.terminal", "cli.tour", "evaluate.kept",
+    "embed", "recall", "routes", "remote", "stores.sqlite_file", "cli.terminal", "cli.tour", "evaluate.kept",
     "embedders.speed",
     "evaluate.run", "http.gate", "http.service",
 }  # fmt: skip

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from recollect.embedders import open_embedder
 from recollect.embedders.batches import in_batches
 from recollect.embedders.openai import OpenAIEmbedder
-from recollect.embedders.remote import Patience, Remote
 from recollect.errors import (
     EmbedderFailed,
     EmbedderRefused,
@@ -23,6 +22,7 @@ from recollect.errors import (
     EmbedderTimeout,
     InvalidSetting,
 )
+from recollect.remote import Patience, Remote
 
 KEY = "sk-secret-0123456789"
 TEXTS = ["one", "two", "three"]

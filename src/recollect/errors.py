@@ -155,6 +155,36 @@ class EmbedderResting(EmbedderFailed):
     code = "embedder_resting"
 
 
+class ChatFailed(RecollectError, RuntimeError):
+    """The language model could not be asked, or answered with something else."""
+
+    code = "chat_failed"
+
+
+class ChatRefused(ChatFailed):
+    """The language model will not answer this; asking again is of no use."""
+
+    code = "chat_refused"
+
+
+class ChatTimeout(ChatFailed, TimeoutError):
+    """The language model did not answer within its deadline."""
+
+    code = "chat_timeout"
+
+
+class ChatResting(ChatFailed):
+    """The language model failed repeatedly and is left alone for a while (circuit open)."""
+
+    code = "chat_resting"
+
+
+class BudgetSpent(ChatFailed):
+    """The budget of tokens for language models is spent."""
+
+    code = "budget_spent"
+
+
 class RecordChanged(RecollectError, RuntimeError):
     """The record is no longer what the caller took it for."""
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from . import conversations, feedback, moving, upkeep
 from .asking import hops_of, limit_of, name_of, question_of, vectors_of, where_fields
+from .chat import Budget, Chat
 from .embed import GRACE, Embedding, Worker
 from .errors import InvalidRecord, UnknownRecord
 from .explain import Explanation, explain_answer, why_not
@@ -500,3 +501,14 @@ def open_embedding(spec: Embedder | str, settings: Settings) -> Embedding | None
     return Embedding(
         embedder, deadline=settings.deadline, wall=time.time, opener=lambda space: embedder_of(space, **options(space))
     )
+
+
+def open_chat(settings: Settings, store: Store) -> Chat | None:
+    """The language model of the settings, its budget kept in the store; None when none is named."""
+    if not settings.chat_model:
+        return None
+    # A key goes to the server it was meant for.
+    key = settings.chat_api_key or ("" if settings.chat_base_url else settings.openai_api_key)
+    budget = Budget(settings.chat_budget, time.time, getattr(store, "notes", None))
+    base_url = settings.chat_base_url or settings.openai_base_url or None
+    return Chat(settings.chat_model, base_url=base_url, api_key=key or None, budget=budget)

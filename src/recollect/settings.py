@@ -42,6 +42,10 @@ class Settings:
     openai_api_key: str = ""
     openai_base_url: str = ""
     ollama_base_url: str = ""
+    chat_model: str = ""  # the language model to ask, where something wants one; none is asked without
+    chat_base_url: str = ""
+    chat_api_key: str = ""
+    chat_budget: int = 200_000  # tokens a day (UTC)
 
     def __repr__(self) -> str:
         """Without the key."""
@@ -161,4 +165,14 @@ def _checked(found: dict[str, Any]) -> Settings:
         raise InvalidSetting("deadline and busy are numbers of seconds.") from None
     if any(not 0 < value <= 3600 for value in numbers.values()):
         raise InvalidSetting("deadline and busy are from 0 to 3600 seconds.")
-    return Settings(**{**found, **numbers})
+    return Settings(**{**found, **numbers, **_counted(found)})
+
+
+def _counted(found: Mapping[str, Any]) -> dict[str, int]:
+    """The settings that are whole numbers."""
+    if "chat_budget" not in found:
+        return {}
+    value = str(found["chat_budget"])
+    if value.replace("_", "").isdecimal():
+        return {"chat_budget": int(value)}
+    raise InvalidSetting(f"chat_budget={value!r:.40} is not a number of tokens.", hint="Such as 200000; 0 allows none.")

@@ -20,8 +20,8 @@ import numpy as np
 from ..errors import EmbedderFailed, InvalidSetting
 from ..ports import Profile
 from ..records import SPOKEN
+from ..remote import Remote
 from .batches import in_batches
-from .remote import Remote
 from .rows import checked_rows, unit_rows
 
 BASE_URL = "http://127.0.0.1:11434"

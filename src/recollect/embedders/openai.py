@@ -18,8 +18,8 @@ import numpy as np
 from ..errors import EmbedderFailed, InvalidSetting
 from ..ports import Profile
 from ..records import SPOKEN
+from ..remote import Remote, bearer
 from .batches import in_batches
-from .remote import Remote
 from .rows import checked_rows, unit_rows
 
 BASE_URL = "https://api.openai.com/v1"
@@ -46,7 +46,7 @@ class OpenAIEmbedder:
         own = (base_url or BASE_URL).rstrip("/") == BASE_URL
         if own and not api_key:
             raise InvalidSetting("OpenAI's embeddings need an API key.", hint="Set one, or choose another embedder.")
-        self._remote = remote or Remote(base_url or BASE_URL, who="openai", headers=_headers(api_key))
+        self._remote = remote or Remote(base_url or BASE_URL, who="openai", headers=bearer(api_key))
         dimension = dimensions or _size(model, size)
         place = "" if own else f"{self._remote.place}/"
         self.profile = Profile(
@@ -82,14 +82,6 @@ def _in_order(answer: object, count: int, who: str) -> list[object]:
     if any(type(place) is not int for place in places) or sorted(places) != list(range(count)):
         raise EmbedderFailed(f"{who} numbered its vectors {str(places)[:80]}; each of 0 to {count - 1} was due once.")
     return [item.get("embedding") for item in sorted(data, key=lambda item: item["index"])]
-
-
-def _headers(api_key: str | None) -> dict[str, str]:
-    if api_key is None:
-        return {}
-    if not api_key.isascii() or not api_key.isprintable() or " " in api_key:
-        raise InvalidSetting("The API key holds a character that no key has.", hint="Was it copied whole, without line breaks?")
-    return {"Authorization": f"Bearer {api_key}"}
 
 
 def _size(model: str, size: str) -> int:

@@ -1,7 +1,8 @@
-"""The one way to a remote embedder: JSON over HTTP with a deadline that holds, retries, and a circuit breaker.
+"""The one way to a remote model: JSON over HTTP with a deadline that holds, retries, and a circuit breaker.
 
-For `openai.py` and `ollama.py`, and for any adapter like them. Not a general HTTP client: it follows no redirect (a key must
-not travel to another host) and uses no proxy (name a gateway as the base URL instead).
+For the embedders `openai` and `ollama`, for `chat`, and for any adapter like them. Not a general HTTP client: it follows no
+redirect (a key must not travel to another host) and uses no proxy (name a gateway as the base URL instead). What a failure is
+called depends on who asks: `Troubles`.
 
 On the standard library's `http.client`, because one POST needs no more: httpx would bring five further packages, and its
 read timeout, like urllib3's, starts anew with every packet, so a server that drips a byte a second is waited for without
@@ -29,9 +30,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from threading import Lock
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from ..errors import EmbedderFailed, EmbedderRefused, EmbedderResting, EmbedderTimeout, InvalidSetting
+from .errors import EmbedderFailed, EmbedderRefused, EmbedderResting, EmbedderTimeout, InvalidSetting, RecollectError
+from .records import EMPTY
 
 _AGAIN = frozenset({408, 429, 500, 502, 503, 504})
 _ABOUT_THIS_TEXT = frozenset({400, 413, 422})
@@ -44,6 +47,18 @@ _CURES = {
     429: "Too many requests, or no credit left.",
 }
 _CHUNK = 1 << 16
+
+
+class Troubles(NamedTuple):
+    """The errors of one kind of model: it failed, will not take this text, is late, is left alone for a while."""
+
+    failed: type[RecollectError] = EmbedderFailed
+    refused: type[RecollectError] = EmbedderRefused
+    late: type[RecollectError] = EmbedderTimeout
+    resting: type[RecollectError] = EmbedderResting
+
+
+EMBEDDING = Troubles()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +87,7 @@ class Remote:
         who: str,
         headers: Mapping[str, str] | None = None,
         patience: Patience | None = None,
+        troubles: Troubles = EMBEDDING,
         tls: ssl.SSLContext | None = None,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
@@ -85,21 +101,22 @@ class Remote:
         self._secrets = [word for value in (headers or {}).values() for word in value.split() if len(word) > 7]
         self._patience = patience or Patience()
         self._clock, self._sleep, self._chance = clock, sleep, chance
-        self._breaker = Breaker(self.who, self._patience.failures, self._patience.rest, clock)
+        self._troubles = troubles
+        self._breaker = Breaker(self.who, self._patience.failures, self._patience.rest, clock, troubles.resting)
         self._idle: deque[_Line] = deque()
         self._process = os.getpid()
         self._tls = tls
         weakref.finalize(self, _hang_up, self._idle)
 
-    def post_json(self, path: str, body: object, seconds: float) -> object:
-        """The server's JSON answer within `seconds`, retries and all; otherwise `EmbedderFailed` or a child of it."""
+    def post_json(self, path: str, body: object, seconds: float, headers: Mapping[str, str] = EMPTY) -> object:
+        """The server's JSON answer within `seconds`, retries and all; otherwise one of its `Troubles`."""
         self._breaker.enter()
         try:
-            answer = self._persist(path, json.dumps(body).encode("ascii"), self._clock() + seconds)
-        except EmbedderRefused:
+            answer = self._persist(_Request(path, json.dumps(body).encode("ascii"), headers), self._clock() + seconds)
+        except self._troubles.refused:
             self._breaker.succeeded()
             raise
-        except EmbedderFailed:
+        except self._troubles.failed:
             self._breaker.failed()
             raise
         self._breaker.succeeded()
@@ -109,19 +126,19 @@ class Remote:
         """Drop the idle connections; the next call opens a new one."""
         _hang_up(self._idle)
 
-    def _persist(self, path: str, payload: bytes, deadline: float) -> object:
+    def _persist(self, request: _Request, deadline: float) -> object:
         attempt = 1
         while True:
             try:
-                return self._once(path, payload, deadline)
+                return self._once(request, deadline)
             except _TryAgain as failure:
                 pause = self._pause(attempt) if failure.after is None else failure.after
                 over = None
                 if attempt >= self._patience.attempts:
-                    over = EmbedderFailed(f"{self.who} failed {attempt} times; last: {failure.reason}", hint=failure.hint)
+                    over = self._troubles.failed(f"{self.who} failed {attempt} times; last: {failure.reason}", hint=failure.hint)
                 elif self._clock() + pause >= deadline:
                     said = f"{self.who} failed and there is no time to try again: {failure.reason}"
-                    over = EmbedderTimeout(said, hint=failure.hint)
+                    over = self._troubles.late(said, hint=failure.hint)
             if over:
                 raise over
             self._sleep(pause)
@@ -131,14 +148,14 @@ class Remote:
         longest = min(self._patience.first_pause * 2 ** (attempt - 1), self._patience.longest_pause)
         return longest * (1 - self._chance() / 2)
 
-    def _once(self, path: str, payload: bytes, deadline: float) -> object:
-        status, headers, answer = self._exchange(path, payload, deadline)
+    def _once(self, request: _Request, deadline: float) -> object:
+        status, headers, answer = self._exchange(request, deadline)
         if status == 200:
             return self._parsed(answer)
         said = self._without_secrets(answer[:300].decode("utf-8", "replace").strip())
         if status in _AGAIN:
             raise _TryAgain(f"HTTP {status}: {said}", after=_retry_after(headers), hint=_CURES.get(status, ""))
-        kind = EmbedderRefused if status in _ABOUT_THIS_TEXT else EmbedderFailed
+        kind = self._troubles.refused if status in _ABOUT_THIS_TEXT else self._troubles.failed
         raise kind(f"{self.who} answered HTTP {status}: {said}", hint=_CURES.get(status, ""))
 
     def _parsed(self, answer: bytes) -> object:
@@ -146,29 +163,29 @@ class Remote:
             return json.loads(answer)
         except (ValueError, RecursionError):
             seen = self._without_secrets(answer[:80].decode("utf-8", "replace"))
-            raise EmbedderFailed(f"{self.who} answered with something that is not JSON: {seen!r}.") from None
+            raise self._troubles.failed(f"{self.who} answered with something that is not JSON: {seen!r}.") from None
 
-    def _exchange(self, path: str, payload: bytes, deadline: float) -> tuple[int, Mapping[str, str], bytes]:
+    def _exchange(self, request: _Request, deadline: float) -> tuple[int, Mapping[str, str], bytes]:
         """One request on a connection kept from before, or, if it had been closed meanwhile, on a new one."""
         try:
             line = self._kept()
             if line is not None:
                 with suppress(http.client.RemoteDisconnected, ConnectionError):
-                    return self._talk(line, path, payload, deadline)
-            return self._talk(_Line(self._open(deadline), self._clock), path, payload, deadline)
+                    return self._talk(line, request, deadline)
+            return self._talk(_Line(self._open(deadline), self._clock), request, deadline)
         except TimeoutError:
-            raise EmbedderTimeout(f"{self.who} did not answer in time.") from None
+            raise self._troubles.late(f"{self.who} did not answer in time.") from None
         except ssl.SSLCertVerificationError as error:
-            raise EmbedderFailed(f"{self.who} has a certificate that can't be verified: {error.verify_message}.") from None
+            raise self._troubles.failed(f"{self.who} has a certificate that can't be verified: {error.verify_message}.") from None
         except (OSError, http.client.HTTPException) as error:
             reason = self._without_secrets(f"{type(error).__name__}: {error}")
             raise _TryAgain(reason, hint="Is the server running, and the base URL right?") from None
 
-    def _talk(self, line: _Line, path: str, payload: bytes, deadline: float) -> tuple[int, Mapping[str, str], bytes]:
+    def _talk(self, line: _Line, request: _Request, deadline: float) -> tuple[int, Mapping[str, str], bytes]:
         kept = False
         try:
             line.deadline = deadline
-            line.connection.request("POST", self._prefix + path, payload, self._headers)
+            line.connection.request("POST", self._prefix + request.path, request.payload, {**self._headers, **request.headers})
             response = line.connection.getresponse()
             answer = self._body(response)
             kept = not response.will_close
@@ -186,7 +203,7 @@ class Remote:
             parts.append(part)
             size += len(part)
             if size > self._patience.largest:
-                raise EmbedderFailed(f"{self.who} answered with more than {self._patience.largest:,} bytes.")
+                raise self._troubles.failed(f"{self.who} answered with more than {self._patience.largest:,} bytes.")
         if response.length:  # `read` with a size does not tell a body that ended early from one that ended
             raise ConnectionError(f"the answer broke off {response.length:,} bytes before its end")
         return b"".join(parts)
@@ -233,7 +250,10 @@ class Remote:
 class Breaker:
     """Lets calls through, until so many failed in a row; then one in `rest` seconds, until one succeeds."""
 
-    def __init__(self, who: str, failures: int, rest: float, clock: Callable[[], float]) -> None:
+    def __init__(
+        self, who: str, failures: int, rest: float, clock: Callable[[], float], resting: type[RecollectError] = EmbedderResting
+    ) -> None:
+        self._resting = resting
         self._who, self._limit, self._rest, self._clock = who, failures, rest, clock
         self._lock = Lock()
         self._failures = 0
@@ -246,7 +266,7 @@ class Breaker:
                 return
             left = self._until - self._clock()
             if left > 0:
-                raise EmbedderResting(
+                raise self._resting(
                     f"{self._who} failed {self._failures} times in a row and is left alone for another {left:.0f} s."
                 )
             self._until = self._clock() + self._rest
@@ -259,6 +279,21 @@ class Breaker:
         with self._lock:
             self._failures += 1
             self._until = self._clock() + self._rest
+
+
+def bearer(api_key: str | None) -> dict[str, str]:
+    """The header that carries an API key; none without one."""
+    if not api_key:
+        return {}
+    if not api_key.isascii() or not api_key.isprintable() or " " in api_key:
+        raise InvalidSetting("The API key holds a character that no key has.", hint="Was it copied whole, without line breaks?")
+    return {"Authorization": f"Bearer {api_key}"}
+
+
+class _Request(NamedTuple):
+    path: str
+    payload: bytes
+    headers: Mapping[str, str]
 
 
 class _TryAgain(Exception):
@@ -340,9 +375,9 @@ def _address(base_url: str) -> tuple[bool, str, int, str]:
         parts = urlsplit(base_url)
         port = parts.port or (443 if parts.scheme == "https" else 80)
     except ValueError:
-        raise InvalidSetting("The base URL of the embedder can't be read.", hint=hint) from None
+        raise InvalidSetting("The base URL of the model server can't be read.", hint=hint) from None
     if parts.username is not None or parts.password is not None:
-        raise InvalidSetting("The base URL of the embedder holds a name or a password.", hint="Give the key as the API key.")
+        raise InvalidSetting("The base URL of the model server holds a name or a password.", hint="Give the key as the API key.")
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
-        raise InvalidSetting(f"{base_url!r} is not the base URL of an embedder.", hint=hint)
+        raise InvalidSetting(f"{base_url!r} is not the base URL of a model server.", hint=hint)
     return parts.scheme == "https", parts.hostname, port, parts.path.rstrip("/")
