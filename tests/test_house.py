@@ -79,6 +79,7 @@ ORDER = (
     "loader",
     "portable",
     "conformance_conversations",
+    "conformance_feed",
     "conformance_knowledge",
     "conformance_temporal",
     "conformance",

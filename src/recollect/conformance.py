@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from .conformance_conversations import conversations
+from .conformance_feed import feed
 from .conformance_knowledge import knowledge
 from .conformance_temporal import temporal
 from .errors import DuplicateRecord, InvalidRecord, InvalidVector, ScopeRequired, StoreClosed, UnknownRecord
@@ -419,7 +420,7 @@ def closing_is_final_and_can_be_repeated(store: Store) -> None:
 conformance = tuple(
     check for name, check in list(globals().items())
     if callable(check) and getattr(check, "__module__", "") == __name__ and not name.startswith("_")
-) + knowledge + temporal + conversations  # fmt: skip
+) + knowledge + temporal + conversations + feed  # fmt: skip
 
 
 def _note(name: str, text: str = "We can do March.", **fields: object) -> Record:

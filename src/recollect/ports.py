@@ -323,6 +323,25 @@ class Notes(Protocol):
         """No such note any more."""
 
 
+class Changed(NamedTuple):
+    """Keys of records that came, changed, went, or gained or lost a vector; and the mark to ask from the next time."""
+
+    keys: Sequence[int]
+    mark: str
+
+
+class Feed(Protocol):
+    """What changed, for indexes beside the store: they follow it, whoever wrote, and after any outage. A store that keeps a log
+    of changes offers it as `feed`. A change is in the log as soon as it can be read, in the same transaction."""
+
+    def mark(self, owner: str) -> str:
+        """Where the log of the owner's shelf stands. Equal marks: nothing has changed in between."""
+
+    def since(self, owner: str, mark: str) -> Changed | None:
+        """What changed on the shelf since the mark, rather one key too many than one too few. None: the log does not reach back
+        so far, or the mark is not of this store: begin anew."""
+
+
 class Store(Protocol):
     """The single truth. Every read names a `Where`; a write is one transaction or nothing."""
 

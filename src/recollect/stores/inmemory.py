@@ -16,7 +16,7 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 from ..errors import DuplicateRecord, InvalidQuery, InvalidRecord, ScopeRequired, UnknownRecord
-from ..ports import Add, Amend, Change, Facts, Holding, Job, Learn, Receipt, meets
+from ..ports import Add, Amend, Change, Changed, Facts, Holding, Job, Learn, Receipt, meets
 from ..records import DERIVED, SHOWN, Record, check_owner, micros
 from .scans import Graph, Lexical, Temporal, Vector
 from .tables import Box, Row, Tables, Waiting, canonical, checked, own_copy, row_of, through_json, when
@@ -40,6 +40,7 @@ class InMemoryStore:
         self.graph = Graph(self._box)
         self.outbox = _Outbox(self._box)
         self.notes = _Notes(self._box)
+        self.feed = _Feed(self._box)
 
     def write(self, owner: str, changes: Iterable[Change]) -> Receipt:
         """All changes or none, in order. A repeated Add of the same content does nothing at all."""
@@ -183,6 +184,7 @@ def _add(tables: Tables, owner: str, change: Add) -> dict[str, int]:
     tables.last_key += 1
     tables.keys[record.owner, record.id] = tables.last_key
     row = tables.rows[tables.last_key] = row_of(tables.last_key, record)
+    tables.tell(row)
     for (space, view), vector in (change.vectors or {}).items() if record.role != DERIVED else ():
         _put_vector(tables, row, space, view, vector)
     _queue(tables, row, [place for place in change.pending if place not in (change.vectors or {})])
@@ -194,6 +196,7 @@ def _amend(tables: Tables, row: Row, change: Amend) -> dict[str, int]:
     if wrong:
         raise InvalidRecord(f"{wrong[0]!r} can't be amended.", hint="Any field of a record can, but id and owner.")
     after = tables.rows[row.key] = row_of(row.key, canonical(replace(row.record, **change.fields)))
+    tables.tell(after)
 
     def stale(view: str, space: str) -> bool:
         return after.record.role == DERIVED or row.record.embedded(view, space) != after.record.embedded(view, space)
@@ -222,6 +225,7 @@ def _forget(tables: Tables, row: Row) -> Counter[str]:
 
 def _remove(tables: Tables, row: Row) -> dict[str, int]:
     del tables.rows[row.key], tables.keys[row.record.owner, row.record.id]
+    tables.tell(row)
     vectors = _drop(tables.vectors, [place for place in tables.vectors if place[0] == row.key])
     jobs = _drop(tables.jobs, [number for number, w in tables.jobs.items() if w.job.key == row.key])
     return {"records": 1, "vectors": vectors, "jobs": jobs}
@@ -256,6 +260,7 @@ def _by_record(tables: Tables) -> tuple[dict[int, dict], dict[int, list]]:
 
 def _put_vector(tables: Tables, row: Row, space: str, view: str, vector: np.ndarray) -> None:
     tables.vectors[row.key, space, view] = checked(vector, tables.dimension(space))
+    tables.tell(row)
 
 
 def _check_shelf(owner: str, record: Record) -> None:
@@ -293,6 +298,20 @@ class _Notes:
     def drop(self, kind: str, name: str) -> None:
         with self._box.change() as tables:
             tables.notes.pop((kind, name), None)
+
+
+class _Feed:
+    def __init__(self, box: Box) -> None:
+        self._box = box
+
+    def mark(self, owner: str) -> str:
+        return f"{self._box.id}:{self._box.read().log.get(owner, (0, ()))[0]}"
+
+    def since(self, owner: str, mark: str) -> Changed | None:
+        count, keys = self._box.read().log.get(owner, (0, ()))
+        id, _, seen = mark.partition(":")
+        news = count - int(seen) if id == self._box.id else -1
+        return Changed(list(dict.fromkeys(keys[len(keys) - news :])), f"{id}:{count}") if 0 <= news <= len(keys) else None
 
 
 class _Outbox:

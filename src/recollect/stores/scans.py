@@ -162,6 +162,7 @@ class Vector:
             gone = [place for place in tables.vectors if place[0] in mine and place[1] == space]
             for place in gone:
                 del tables.vectors[place]
+                tables.tell(tables.rows[place[0]])
             for number in [n for n, w in tables.jobs.items() if w.job.key in mine and w.space == space]:
                 del tables.jobs[number]
         return len(gone)

@@ -22,6 +22,7 @@ from . import sql
 from .rows import indexed, record_of
 from .shelf import Shelf
 from .sqlite_carry import Carrying
+from .sqlite_feed import SqliteFeed
 from .sqlite_file import BUSY_SECONDS, SqliteFile
 from .sqlite_graph import SqliteGraph
 from .sqlite_notes import SqliteNotes
@@ -53,6 +54,7 @@ class SqliteStore:
         self.graph = SqliteGraph(self)
         self.outbox = SqliteOutbox(self)
         self.notes = SqliteNotes(self)
+        self.feed = SqliteFeed(self)
         self._keep_terms_current()
 
     def write(self, owner: str, changes: Iterable[Change]) -> Receipt:

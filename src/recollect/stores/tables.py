@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import json
+import secrets
 import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from ..query import Where
 
+KEPT_CHANGES = 5000
 _TIMES = ("at", "recorded_at", "valid_from", "valid_to", "superseded_at")
 
 
@@ -106,11 +108,12 @@ class Tables:
     jobs: dict[int, Waiting] = field(default_factory=dict)
     settings: dict[str, dict[str, object]] = field(default_factory=dict)
     notes: dict[tuple[str, str], tuple[str, int | None]] = field(default_factory=dict)  # by kind, name: JSON and until
+    log: dict[str, tuple[int, tuple[int, ...]]] = field(default_factory=dict)  # by owner: changes so far, keys of the last ones
     last_key: int = 0
     last_job: int = 0
 
     def copy(self) -> Tables:
-        tables = {name: dict(getattr(self, name)) for name in ("rows", "keys", "vectors", "jobs", "settings", "notes")}
+        tables = {name: dict(getattr(self, name)) for name in ("rows", "keys", "vectors", "jobs", "settings", "notes", "log")}
         return replace(self, **tables)
 
     def shelf(self, owner: str) -> list[Row]:
@@ -132,6 +135,11 @@ class Tables:
     def find(self, owner: str, record_id: str) -> Row | None:
         return self.rows.get(self.keys.get((owner, record_id), 0))
 
+    def tell(self, row: Row) -> None:
+        """Whoever follows this shelf hears of a change."""
+        count, keys = self.log.get(row.record.owner, (0, ()))
+        self.log[row.record.owner] = count + 1, (*keys[1 - KEPT_CHANGES :], row.key)
+
     def dimension(self, space: str) -> int | None:
         return next((len(vector) for (_, of, _), vector in self.vectors.items() if of == space), None)
 
@@ -143,6 +151,7 @@ class Box:
     def __init__(self) -> None:
         self._lock = threading.RLock()
         self._tables: Tables | None = Tables()
+        self.id = secrets.token_hex(4)  # marks of another store are none of ours
 
     def read(self) -> Tables:
         if self._tables is None:
