@@ -24,7 +24,7 @@ from recollect.records import Entity, Link, Record, Span, micros, moment
 from recollect.stores.inmemory import InMemoryStore
 
 BACKENDS = {"sqlite": "sqlite:///{folder}/memory.db"}
-BOUNDS = {"postings.TAIL": 2, "sqlite_write.KEPT_CHANGES": 2, "sqlite.SHELVES_BYTES": 1}
+BOUNDS = {"postings.TAIL": 2, "writing.KEPT_CHANGES": 2, "shelves.SHELVES_BYTES": 1}
 NOW = micros("2026-03-10T00:00Z")
 DAY = 86_400_000_000
 MOMENTS = [moment(NOW + days * DAY) for days in (0, -1, -2, 1)]
@@ -193,7 +193,7 @@ def test_a_reader_that_slept_through_many_changes_agrees(name):
     pick = random.Random(3)
     oracle = InMemoryStore()
     asks = [("ask", OWNERS[0], {}, [("words", "w1 w2", 50, "any"), ("nearest", ("wide", "full"), 3, 50, None)])]
-    with patch("recollect.stores.sqlite_write.KEPT_CHANGES", 50), handles(name) as pair:
+    with patch("recollect.stores.writing.KEPT_CHANGES", 50), handles(name) as pair:
         write = ("write", OWNERS[0], [many(pick, number) for number in range(40)])
         assert outcome(pair[0], write) == outcome(oracle, write)
         for burst in (20, 300, 600):

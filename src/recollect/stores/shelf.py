@@ -21,7 +21,7 @@ from .vectors import Lane
 from .web import Web
 
 if TYPE_CHECKING:
-    from .times import Times
+    from .shelf_times import Times
 
 NEVER = 1 << 62
 ALWAYS = -(1 << 62)

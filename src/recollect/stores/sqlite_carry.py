@@ -15,7 +15,7 @@ import numpy as np
 
 from ..ports import Holding
 from .rows import record_of
-from .vectors import keys_json
+from .sqlite_rows import keys_json
 
 PAGE = 500  # records in memory at a time
 LOW = 0xFFFFFFFF

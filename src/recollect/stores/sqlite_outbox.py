@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..ports import Job
-from .rows import record_of
-from .sqlite_write import Mark, Writing, text_hash
+from .rows import indexed, record_of
+from .sqlite_rows import SqlitePuts
+from .writing import Mark, Writing, text_hash
 
 if TYPE_CHECKING:
     from .sqlite import SqliteStore
@@ -43,7 +44,7 @@ class SqliteOutbox:
         """Store vectors (or None: there is none to be had) and drop the jobs; skips what changed or went meanwhile."""
         q, stored = self._store.q, 0
         with self._store.file.writing(len(done) * 4000) as connection:
-            writing = Writing(connection, q)
+            writing = Writing(SqlitePuts(connection, q), indexed)
             for job, vector in done:
                 there = connection.execute(q.job, (job.number,)).fetchone()
                 if there and self._text(connection, job.key, job.view, space) == job.text:

@@ -1,4 +1,4 @@
-"""The vectors of an open sqlite store, in memory, searched exactly and fast.
+"""The vectors of an open store, in memory, searched exactly and fast.
 
 A lane is one owner's view in one space (an embedder's fingerprint): one contiguous block, so no search needs a filter to
 stay within its owner. Small lanes are scanned as they are. From `CODED` records on, 4-bit codes (TurboQuant, Zandieh
@@ -10,7 +10,6 @@ What it is not: the truth. It is loaded from the store's rows and can be thrown 
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
@@ -91,7 +90,7 @@ class Lane:
         """The unit vectors of some slots."""
         there = [slot for slot in slots if slot < len(self.rows) and self.rows[slot] >= 0]
         if self.block is None:
-            return dict(self.fetch([self.number << 32 | slot for slot in there]))
+            return dict(self.fetch(there))
         return {slot: self.block[self.rows[slot]] for slot in there}
 
     def lacking(self, size: int) -> np.ndarray:
@@ -147,7 +146,7 @@ class Lane:
             block = self.block[rows]
         else:
             slots = self.slots[rows]
-            found = self.fetch([self.number << 32 | int(slot) for slot in slots])
+            found = self.fetch(slots.tolist())
             nothing = np.zeros(self.dimension, np.float32)  # forgotten by somebody since we last looked
             block = np.array([found.get(int(slot), nothing) for slot in slots], np.float32)
         return (block.astype(np.float64) @ query.astype(np.float64)).round(6)
@@ -204,8 +203,3 @@ def _padded(block: np.ndarray) -> np.ndarray:
     extra = -block.shape[1] % 8
     block = np.ascontiguousarray(block, np.float32)
     return np.pad(block, ((0, 0), (0, extra))) if extra else block
-
-
-def keys_json(keys: Iterable[int]) -> str:
-    """A list of keys as one SQL parameter."""
-    return json.dumps(list(keys))

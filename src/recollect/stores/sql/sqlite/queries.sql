@@ -58,9 +58,11 @@ SELECT id FROM records WHERE owner = ? AND source = ? AND role = 'derived' ORDER
 -- The facts among what was derived from a source: ids, oldest first.
 SELECT id FROM records WHERE owner = ? AND source = ? AND role = 'derived' AND kind = 'relationship' ORDER BY key;
 
--- name: key_of
--- Where an id lives.
-SELECT key FROM records WHERE owner = ? AND id = ?;
+-- name: record_by_id
+-- A whole record, by its id.
+SELECT key, owner, id, text, kind, role, agent, project, session, turn, speaker, at, recorded_at, valid_from, valid_to,
+  superseded_by, superseded_at, tags, quality, confidence, reinforced, source, views, metadata, entities, links, dates
+FROM records LEFT JOIN mentions USING (key) WHERE owner = ? AND id = ?;
 
 -- name: record_by_key
 -- A whole record.
@@ -180,10 +182,6 @@ SELECT count(*) FROM outbox WHERE key >= ? AND key < ? AND space = ? AND view = 
 -- name: jobs_of
 -- A record's jobs.
 SELECT number, space, view FROM outbox WHERE key = ?;
-
--- name: remove_job_of
--- A record's vector is there: nothing waits for it any more.
-DELETE FROM outbox WHERE key = ? AND space = ? AND view = ?;
 
 -- name: remove_jobs_of_space
 -- An owner's jobs in a space that goes.

@@ -1,4 +1,4 @@
-"""The searches of the sqlite store: each looks at the shelves a `Where` opens, through the mask of what may be seen."""
+"""The searches over shelves: each looks at the shelves a `Where` opens, through the mask of what may be seen."""
 
 from __future__ import annotations
 
@@ -16,31 +16,29 @@ from ..tokens import characters, meaningful, pack, query_terms, term_hash
 from .postings import Postings
 from .rows import holds
 from .shelf import Shelf
-from .sqlite_write import Writing
 from .vectors import usable
 
 if TYPE_CHECKING:
-    from .sqlite import SqliteStore
+    from .shelves import Shelves
 
 LOW = 0xFFFFFFFF
-DROPPED_AT_ONCE = 10_000
 Look = Callable[[Shelf, "np.ndarray | None"], "tuple[np.ndarray, np.ndarray]"]
 NOTHING = (np.empty(0, np.int64), np.empty(0))
 
 
-class SqliteLexical:
-    """Text search over the shelves of a sqlite store."""
+class ShelfLexical:
+    """Text search over the shelves of a store."""
 
-    def __init__(self, store: SqliteStore) -> None:
-        self._store = store
+    def __init__(self, shelves: Shelves) -> None:
+        self._shelves = shelves
 
     def words(self, where: Where, text: str, limit: int, match: str) -> Found:
         """BM25 over the shared tokenisation. match: any, all, or relax (all, else any)."""
         if match not in ("any", "all", "relax"):
             raise InvalidQuery(f"match={match!r:.40} is unknown.", hint="Use any, all or relax.")
         if match == "any":
-            return look_at(self._store, where, limit, lambda shelf, mask: _any(shelf, mask, text, limit))
-        found = look_at(self._store, where, limit, lambda shelf, mask: _all(shelf, mask, text))
+            return look_at(self._shelves, where, limit, lambda shelf, mask: _any(shelf, mask, text, limit))
+        found = look_at(self._shelves, where, limit, lambda shelf, mask: _all(shelf, mask, text))
         if match == "relax" and not found.keys:
             found = self.words(where, text, limit, "any")
             return found._replace(relaxed=bool(found.keys), note="no record has all the words: any word counts")
@@ -55,7 +53,7 @@ class SqliteLexical:
         def look(shelf: Shelf, mask: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
             return _shares(self._characters(shelf), wanted, mask, share, second)
 
-        return look_at(self._store, where, limit, look)
+        return look_at(self._shelves, where, limit, look)
 
     def substring(self, where: Where, text: str, limit: int) -> Found:
         """Records whose text contains the whole lower-cased query."""
@@ -64,33 +62,30 @@ class SqliteLexical:
             return Found([], [])
 
         def look(shelf: Shelf, mask: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-            with self._store.file.reading() as connection:
-                rows = connection.execute(self._store.q.texts, (shelf.base, shelf.base + shelf.size))
-                slots = [key & LOW for key, body in rows if (mask is None or mask[key & LOW]) and holds(body, phrase)]
+            rows = self._shelves.reads.texts(shelf.owner, 0, shelf.size)
+            slots = [slot for slot, body in rows if (mask is None or mask[slot]) and holds(body, phrase)]
             return np.array(slots, np.int64), np.ones(len(slots))
 
-        return look_at(self._store, where, limit, look)
+        return look_at(self._shelves, where, limit, look)
 
     def _characters(self, shelf: Shelf) -> Postings:
         """The unstemmed tokens of every record, made when a recipe first asks for them."""
         if shelf.characters is None:
             shelf.characters, shelf.characters_to = Postings(), 0
         if shelf.characters_to < shelf.size:
-            with self._store.file.reading() as connection:
-                span = shelf.base + shelf.characters_to, shelf.base + shelf.size
-                rows = connection.execute(self._store.q.texts, span).fetchall()
+            rows = list(self._shelves.reads.texts(shelf.owner, shelf.characters_to, shelf.size))
             bags = [characters(body) for _, body in rows]
             blobs = [pack(bag)[0] for bag in bags]
-            shelf.characters.load([key & LOW for key, _ in rows], blobs, [len(set(meaningful(bag))) for bag in bags])
+            shelf.characters.load([slot for slot, _ in rows], blobs, [len(set(meaningful(bag))) for bag in bags])
             shelf.characters_to = shelf.size
         return shelf.characters
 
 
-class SqliteVector:
-    """Vector search over the lanes of a sqlite store."""
+class ShelfVector:
+    """Vector search over the lanes of a store."""
 
-    def __init__(self, store: SqliteStore) -> None:
-        self._store = store
+    def __init__(self, shelves: Shelves, drop: Callable[[str, str], int]) -> None:
+        self._shelves, self._drop = shelves, drop
 
     def nearest(
         self, where: Where, space: str, view: str, vector: np.ndarray, limit: int, threshold: float | None, *,
@@ -100,7 +95,7 @@ class SqliteVector:
         vector = usable(vector)
 
         def look(shelf: Shelf, mask: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-            lane = self._store.lane(shelf, space, view)
+            lane = self._shelves.lane(shelf, space, view)
             if lane is None or not lane.count:
                 return NOTHING
             if len(vector) != lane.dimension:
@@ -110,15 +105,15 @@ class SqliteVector:
                 )
             return lane.nearest(vector, limit, threshold, self._without(shelf, beside, view, mask))
 
-        return look_at(self._store, where, limit, look)
+        return look_at(self._shelves, where, limit, look)
 
     def vectors(self, space: str, view: str, keys: Sequence[int]) -> Mapping[int, np.ndarray]:
         """The unit vectors of these keys; a key without one is absent."""
-        store, found = self._store, {}
-        with store.file.reading():
+        shelves, found = self._shelves, {}
+        with shelves.reads.reading():
             for number in {key >> 32 for key in keys}:
-                shelf = store.shelf_of(number)
-                lane = None if shelf is None else store.lane(shelf, space, view)
+                shelf = shelves.shelf_of(number)
+                lane = None if shelf is None else shelves.lane(shelf, space, view)
                 if lane is not None:
                     mine = [key & LOW for key in keys if key >> 32 == number]
                     found.update({number << 32 | slot: vector for slot, vector in lane.vectors(mine).items()})
@@ -126,60 +121,35 @@ class SqliteVector:
 
     def coverage(self, where: Where, space: str, view: str) -> tuple[int, int]:
         """How many of the owner's records have a vector here, and how many wait for one."""
-        store = self._store
-        with store.file.reading() as connection:
-            shelf = store.shelf(where.owner)
+        shelves = self._shelves
+        with shelves.reads.reading():
+            shelf = shelves.shelf(where.owner)
             if shelf is None:
                 return 0, 0
-            lane = store.lane(shelf, space, view)
-            jobs = connection.execute(store.q.count_jobs_of_view, (shelf.base, shelf.base + LOW + 1, space, view)).fetchone()[0]
-            return len(lane) if lane is not None else 0, jobs
+            lane = shelves.lane(shelf, space, view)
+            return len(lane) if lane is not None else 0, shelves.reads.waiting(shelf.owner, space, view)
 
     def elsewhere(self, where: Where, space: str, view: str) -> Mapping[str, int]:
         """Other spaces that have this view of records that have none in `space`: of how many."""
-        store = self._store
-        with store.file.reading() as connection:
-            shelf = store.shelf(where.owner)
+        shelves = self._shelves
+        with shelves.reads.reading():
+            shelf = shelves.shelf(where.owner)
             if shelf is None:
                 return EMPTY
             asked, found = shelf.elsewhere.get((space, view), (None, EMPTY))
             if asked != shelf.pulse:
-                spaces = [of for _, of, name, _ in connection.execute(store.q.lanes_of, (shelf.owner,)) if name == view]
+                spaces = [of for _, of, name, _ in shelves.reads.lanes_of(shelf.owner) if name == view]
                 found = self._lacking(shelf, space, view, [of for of in spaces if of != space])
                 shelf.elsewhere[space, view] = shelf.pulse, found
             return found
 
     def drop(self, owner: str, space: str) -> int:
         """The owner's vectors and jobs of a space go, a transaction for each so many: others may write in between."""
-        store, gone = self._store, 0
-        while some := self._drop_some(owner, space):
-            gone += some
-        with store.file.writing() as connection:
-            row = connection.execute(store.q.owner, (owner,)).fetchone()
-            if row is not None:
-                connection.execute(store.q.remove_jobs_of_space, (row[0] << 32, (row[0] + 1) << 32, space))
-        return gone
-
-    def _drop_some(self, owner: str, space: str) -> int:
-        q, gone = self._store.q, 0
-        with self._store.file.writing() as connection:
-            row = connection.execute(q.owner, (owner,)).fetchone()
-            lanes = [] if row is None else [no for no, of, *_ in connection.execute(q.lanes_of, row[:1]) if of == space]
-            if lanes:
-                writing = Writing(connection, q)
-                mark = writing.mark(owner)
-                for lane in lanes:
-                    keys = connection.execute(q.some_vectors, (lane << 32, (lane + 1) << 32, DROPPED_AT_ONCE - gone)).fetchall()
-                    connection.executemany(q.remove_vector, keys)
-                    for (key,) in keys:
-                        mark.tell("vectors", key & LOW, lane)
-                    gone += len(keys)
-                writing.finish()
-        return gone
+        return self._drop(owner, space)
 
     def _without(self, shelf: Shelf, beside: str | None, view: str, mask: np.ndarray | None) -> np.ndarray | None:
         """The mask without what has a vector in the other space."""
-        lane = None if beside is None else self._store.lane(shelf, beside, view)
+        lane = None if beside is None else self._shelves.lane(shelf, beside, view)
         if lane is None:
             return mask
         free = lane.lacking(shelf.size)
@@ -189,24 +159,24 @@ class SqliteVector:
         """How many records each of these spaces has that `space` has not. Lanes that can't matter are not loaded."""
         if not others:
             return EMPTY
-        own = self._store.lane(shelf, space, view)
+        own = self._shelves.lane(shelf, space, view)
         if own is not None and len(own) == shelf.count:
             return EMPTY
         free = np.ones(shelf.size, bool) if own is None else own.lacking(shelf.size)
-        lanes = {of: self._store.lane(shelf, of, view) for of in others}
+        lanes = {of: self._shelves.lane(shelf, of, view) for of in others}
         counts = {of: int(np.count_nonzero(free & ~lane.lacking(shelf.size))) for of, lane in lanes.items()}
         return {of: count for of, count in counts.items() if count}
 
 
-def look_at(store: SqliteStore, where: Where, limit: int, look: Look) -> Found:
+def look_at(shelves: Shelves, where: Where, limit: int, look: Look) -> Found:
     """Ask each shelf in sight; equal scores newest first, then by id."""
-    with store.file.reading():
-        answers = [] if limit < 1 else [_best_first(shelf, *look(shelf, mask), limit) for shelf, mask in store.sight(where)]
+    with shelves.reads.reading():
+        answers = [] if limit < 1 else [_best_first(shelf, *look(shelf, mask), limit) for shelf, mask in shelves.sight(where)]
         if not answers:
             return Found([], [])
         if len(answers) == 1:
             return Found(*answers[0])
-        return _merged(store, answers, limit)
+        return _merged(shelves, answers, limit)
 
 
 def _best_first(shelf: Shelf, slots: np.ndarray, scores: np.ndarray, limit: int) -> tuple[list[int], list[float]]:
@@ -223,10 +193,10 @@ def _best_first(shelf: Shelf, slots: np.ndarray, scores: np.ndarray, limit: int)
     return keys[:limit], ranked[:limit]
 
 
-def _merged(store: SqliteStore, answers: list[tuple[list[int], list[float]]], limit: int) -> Found:
+def _merged(shelves: Shelves, answers: list[tuple[list[int], list[float]]], limit: int) -> Found:
     keys = [key for keys, _ in answers for key in keys]
     scores = [score for _, scores in answers for score in scores]
-    facts = store.facts(keys)
+    facts = shelves.facts(keys)
     there = [(key, score) for key, score in zip(keys, scores, strict=True) if key in facts]
     ranked = sorted(there, key=lambda e: (-e[1], -facts[e[0]].at, facts[e[0]].id))[:limit]
     return Found([key for key, _ in ranked], [score for _, score in ranked])

@@ -1,29 +1,107 @@
-"""One write transaction of the sqlite store: what changes which rows, and what readers are told.
+"""One write transaction over rows: what changes which rows, and what readers are told.
 
-Used by `SqliteStore.write` and the outbox. Nothing here opens, commits or waits.
+For stores whose truth is rows; `Puts` is what they do to them, sqlite and postgres each in their own way. Used by `write` and by
+the outbox. Nothing here opens, commits or waits.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import hashlib
-import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from types import SimpleNamespace
+from typing import Any, Protocol
 
 import numpy as np
 
 from ..errors import DuplicateRecord, InvalidRecord, InvalidVector, ScopeRequired, UnknownRecord
 from ..ports import Add, Amend, Change, Forget, Learn, Receipt, meets
 from ..records import DERIVED, Record, Scope
-from .rows import MENTIONS, TEXTUAL, indexed, mentions_of, record_of, values_of
+from .rows import MENTIONS, NO_WORDS, TEXTUAL, mentions_of, values_of
 from .vectors import usable
 
 KEPT_CHANGES = 5000
+DROPPED_AT_ONCE = 10_000
 _LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 AMENDABLE = frozenset(field.name for field in dataclasses.fields(Record)) - {"id", "owner"}
-Index = tuple[int, str, bytes]
+Index = Any  # what a store keeps of a record's words, made before anything is locked
+
+
+class Row(Protocol):
+    """A record on its way in: `slot` is where it goes."""
+
+    owner: int
+    slot: int
+    record: Record
+    index: Index
+
+
+class Puts(Protocol):
+    """What a transaction does to rows. Owners and lanes go by their numbers, records by the slots of their owner."""
+
+    def owner(self, path: str) -> tuple[int, int, int]:
+        """Number, next slot and count of changes; made when there is none. Nobody else writes it until the end."""
+
+    def lanes(self, owner: int) -> list[tuple[int, str, str, int]]:
+        """All of an owner's lanes: number, space, view, dimension."""
+
+    def lane(self, owner: int, space: str, view: str, dimension: int) -> tuple[int, int]:
+        """A lane's number and dimension; made when there is none, with the dimension of the space if that is known."""
+
+    def put_vector(self, owner: int, lane: int, slot: int, hash: bytes, vector: bytes) -> None:
+        """In place of what was there."""
+
+    def remove_vector(self, owner: int, lane: int, slot: int) -> int:
+        """How many went: one or none."""
+
+    def some_vectors(self, owner: int, lane: int, limit: int) -> list[int]:
+        """Slots that have one."""
+
+    def add(self, rows: Sequence[Row]) -> bool:
+        """New records; False, and nothing done, when one of the ids is there already."""
+
+    def replace(self, owner: int, slot: int, record: Record, index: Index) -> None:
+        """Every column of a record, but what it speaks of."""
+
+    def put_mentions(self, owner: int, slot: int, said: tuple | None) -> None:
+        """What a record speaks of; None: of nothing."""
+
+    def find(self, owner: int, id: str) -> tuple[int, Record] | None:
+        """A record and its slot."""
+
+    def remove(self, owner: int, slot: int) -> int:
+        """A record, what it speaks of, and its jobs: how many of those."""
+
+    def derived(self, owner: int, source: str, *, facts: bool) -> list[str]:
+        """Ids of what was derived from a source, oldest first; or of the facts among it."""
+
+    def add_jobs(self, owner: int, slot: int, places: Sequence[tuple[str, str]]) -> None:
+        """Texts that wait. One that was put back starts afresh, one on lease goes on."""
+
+    def jobs(self, owner: int, slot: int) -> list[tuple[int, str, str]]:
+        """What a record waits for: number, space, view."""
+
+    def remove_job(self, owner: int, number: int) -> None:
+        """It is done."""
+
+    def tell(self, owner: int, change: int, what: str, lane: int, slots: bytes) -> None:
+        """An entry for readers."""
+
+    def prune(self, owner: int, change: int) -> None:
+        """No entries up to this one."""
+
+    def advance(self, owner: int, next_slot: int, change: int) -> None:
+        """What the owner's row says from now on."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class New:
+    """A `Row`."""
+
+    owner: int
+    slot: int
+    record: Record
+    index: Index
 
 
 class Mark:
@@ -40,11 +118,10 @@ class Mark:
 
 
 class Writing:
-    """See the module."""
+    """See the module. `index`: what the store keeps of a record's words."""
 
-    def __init__(self, connection: sqlite3.Connection, queries: SimpleNamespace) -> None:
-        self.run, self.run_many = connection.execute, connection.executemany
-        self.q = queries
+    def __init__(self, puts: Puts, index: Callable[[Record], Index]) -> None:
+        self.puts, self.index = puts, index
         self.marks: dict[str, Mark] = {}
         self.lanes: dict[tuple[int, str, str], tuple[int, int]] = {}
         self.added = self.amended = self.unchanged = 0
@@ -75,22 +152,14 @@ class Writing:
         """The owner's row, made when there is none."""
         mark = self.marks.get(path)
         if mark is None:
-            row = self.run(self.q.owner, (path,)).fetchone()
-            if row is None:
-                self.run(self.q.add_owner, (path,))
-                row = self.run(self.q.owner, (path,)).fetchone()
-            mark = self.marks[path] = Mark(path, *row)
+            mark = self.marks[path] = Mark(path, *self.puts.owner(path))
         return mark
 
     def lane(self, mark: Mark, space: str, view: str, dimension: int) -> int:
         """The number of a lane, made when there is none; its dimension must agree."""
         known = self.lanes.get((mark.no, space, view))
         if known is None:
-            known = self.run(self.q.lane, (mark.no, space, view)).fetchone()
-            if known is None:
-                alike = self.run(self.q.dimension_of, (space,)).fetchone() or (dimension,)
-                known = self.run(self.q.add_lane, (mark.no, space, view, *alike)).lastrowid, *alike
-            self.lanes[mark.no, space, view] = known
+            known = self.lanes[mark.no, space, view] = self.puts.lane(mark.no, space, view, dimension)
         if known[1] != dimension:
             raise InvalidVector(
                 f"A vector of {dimension} numbers was given for {view} in {space}, whose vectors have {known[1]}.",
@@ -100,50 +169,52 @@ class Writing:
 
     def put_vector(self, mark: Mark, slot: int, space: str, view: str, text: str, vector: np.ndarray) -> None:
         lane = self.lane(mark, space, view, len(vector))
-        self.run(self.q.put_vector, (lane << 32 | slot, text_hash(text), vector_blob(vector)))
+        self.puts.put_vector(mark.no, lane, slot, text_hash(text), vector_blob(vector))
         mark.tell("vectors", slot, lane)
+
+    def drop_vectors(self, owner: str, space: str) -> int:
+        """Some of the owner's vectors of a space: how many. None is left when it is none."""
+        mark, gone = self.mark(owner), 0
+        for lane, *_ in [lane for lane in self.puts.lanes(mark.no) if lane[1] == space]:
+            for slot in self.puts.some_vectors(mark.no, lane, DROPPED_AT_ONCE - gone):
+                gone += self.puts.remove_vector(mark.no, lane, slot)
+                mark.tell("vectors", slot, lane)
+        self.finish()
+        return gone
 
     def finish(self) -> None:
         """Count, and tell readers."""
         for mark in self.marks.values():
             for (what, lane), slots in mark.told.items():
                 mark.change += 1
-                self.run(self.q.add_change, (mark.no, mark.change, what, lane, np.asarray(slots, "<u4").tobytes()))
+                self.puts.tell(mark.no, mark.change, what, lane, np.asarray(slots, "<u4").tobytes())
             if mark.change % 256 < len(mark.told):
-                self.run(self.q.prune_changes, (mark.no, mark.change - KEPT_CHANGES))
-            self.run(self.q.advance_owner, (mark.next_slot, mark.change, mark.no))
+                self.puts.prune(mark.no, mark.change - KEPT_CHANGES)
+            self.puts.advance(mark.no, mark.next_slot, mark.change)
 
     def _add_all(self, adds: list[tuple[Add, Index]]) -> None:
         if not adds:
             return
         before = {path: self.mark(path).next_slot for path in {add.record.owner for add, _ in adds}}
-        self.run("SAVEPOINT adding")
-        try:
-            slots = self._insert(adds)
-        except sqlite3.IntegrityError:  # an id is there already: look which, and try again without
-            self.run("ROLLBACK TO adding")
+        rows = self._rows(adds)
+        if not self.puts.add(rows):  # an id is there already: look which, and try again without
             for path, next_slot in before.items():
                 self.marks[path].next_slot = next_slot
             adds = self._new_among(adds)
-            slots = self._insert(adds)
-        self.run("RELEASE adding")
+            rows = self._rows(adds)
+            self.puts.add(rows)
         self.added += len(adds)
-        for (add, _), slot in zip(adds, slots, strict=True):
+        for (add, _), row in zip(adds, rows, strict=True):
             if add.vectors or add.pending:
-                self._derive(add, slot)
+                self._derive(add, row.slot)
 
-    def _insert(self, adds: list[tuple[Add, Index]]) -> list[int]:
-        rows, slots = [], []
+    def _rows(self, adds: list[tuple[Add, Index]]) -> list[New]:
+        rows = []
         for add, index in adds:
             mark = self.mark(add.record.owner)
-            slots.append(mark.next_slot)
-            rows.append((mark.no << 32 | mark.next_slot, mark.no, add.record.id, *values_of(add.record, index)))
+            rows.append(New(mark.no, mark.next_slot, add.record, index))
             mark.next_slot += 1
-        self.run_many(self.q.add_record, rows)
-        mentions = [(row[0], *spoken) for row, (add, _) in zip(rows, adds, strict=True) if (spoken := mentions_of(add.record))]
-        if mentions:
-            self.run_many(self.q.put_mentions, mentions)
-        return slots
+        return rows
 
     def _new_among(self, adds: list[tuple[Add, Index]]) -> list[tuple[Add, Index]]:
         """Additions whose id is not there yet. The same content again is fine; other content is an error."""
@@ -154,7 +225,7 @@ class Writing:
             there = twin[0].record if twin else self._find(record.owner, record.id)
             if there is None:
                 fresh[record.owner, record.id] = add, index
-            elif _content(there, index) == _content(record, index):
+            elif _content(there) == _content(record):
                 self.unchanged += 1
             else:
                 raise DuplicateRecord(
@@ -167,95 +238,92 @@ class Writing:
         mark, record = self.mark(add.record.owner), add.record
         for (space, view), vector in (add.vectors or {}).items() if record.role != DERIVED else ():
             self.put_vector(mark, slot, space, view, record.embedded(view, space) or "", vector)
-        self._queue(mark.no << 32 | slot, record, [lane for lane in add.pending if lane not in (add.vectors or {})])
+        self._queue(mark, slot, record, [lane for lane in add.pending if lane not in (add.vectors or {})])
 
-    def _queue(self, key: int, record: Record, pending: Iterable[tuple[str, str]]) -> None:
-        self.run_many(self.q.add_job, [(key, space, view) for space, view in pending if record.embedded(view, space)])
+    def _queue(self, mark: Mark, slot: int, record: Record, pending: Iterable[tuple[str, str]]) -> None:
+        places = [(space, view) for space, view in pending if record.embedded(view, space)]
+        if places:
+            self.puts.add_jobs(mark.no, slot, places)
 
     def _find(self, owner: str, id: str) -> Record | None:
-        row = self.run(self.q.key_of, (self.mark(owner).no, id)).fetchone()
-        return record_of(self.run(self.q.record_by_key, row).fetchone(), owner) if row else None
+        found = self.puts.find(self.mark(owner).no, id)
+        return found[1] if found else None
 
     def _amend(self, owner: str, change: Amend) -> None:
-        mark, old = self.mark(owner), self._find(owner, change.id)
-        if old is None:
+        mark = self.mark(owner)
+        found = self.puts.find(mark.no, change.id)
+        if found is None:
             raise UnknownRecord(f"{owner} has no record {change.id!r:.80}.")
+        slot, old = found
         meets(change, old)
         wrong = sorted(set(change.fields) - AMENDABLE)
         if wrong:
             raise InvalidRecord(f"{wrong[0]!r} can't be amended.", hint="Any field of a record can, but id and owner.")
         new = dataclasses.replace(old, **change.fields)
-        key = self.run(self.q.key_of, (mark.no, change.id)).fetchone()[0]
         if new != old:
-            self._replace(mark, key, old, new, set(change.fields))
+            self._replace(mark, slot, old, new, set(change.fields))
         given = (change.vectors or {}) if new.role != DERIVED else {}
         for (space, view), vector in given.items():
-            self.put_vector(mark, key & 0xFFFFFFFF, space, view, new.embedded(view, space) or "", vector)
-            self.run(self.q.remove_job_of, (key, space, view))
-        self._queue(key, new, [lane for lane in change.pending if lane not in given])
+            self.put_vector(mark, slot, space, view, new.embedded(view, space) or "", vector)
+        for number, *place in self.puts.jobs(mark.no, slot) if given else ():
+            if tuple(place) in given:
+                self.puts.remove_job(mark.no, number)
+        self._queue(mark, slot, new, [lane for lane in change.pending if lane not in given])
         self.amended += 1
 
-    def _replace(self, mark: Mark, key: int, old: Record, new: Record, fields: set[str]) -> None:
-        slot = key & 0xFFFFFFFF
+    def _replace(self, mark: Mark, slot: int, old: Record, new: Record, fields: set[str]) -> None:
         if fields & MENTIONS:
-            spoken = mentions_of(new)
-            self.run(*(self.q.put_mentions, (key, *spoken)) if spoken else (self.q.remove_mentions, (key,)))
+            self.puts.put_mentions(mark.no, slot, mentions_of(new))
         if fields <= MENTIONS:
             mark.tell("mentions", slot)
             return
-        self.run(self.q.replace_record, (*values_of(new, indexed(new)), key))
+        self.puts.replace(mark.no, slot, new, self.index(new))
         mark.tell("words" if TEXTUAL & fields else "columns", slot)
-        self._drop_stale(mark, key, old, new)
+        self._drop_stale(mark, slot, old, new)
 
-    def _drop_stale(self, mark: Mark, key: int, old: Record, new: Record) -> None:
+    def _drop_stale(self, mark: Mark, slot: int, old: Record, new: Record) -> None:
         """Vectors and jobs of texts that are no longer what they were."""
-        for lane, space, view, _ in self.run(self.q.lanes_of, (mark.no,)).fetchall():
+        for lane, space, view, _ in self.puts.lanes(mark.no):
             if new.role == DERIVED or old.embedded(view, space) != new.embedded(view, space):
-                self.run(self.q.remove_vector, (lane << 32 | key & 0xFFFFFFFF,))
-        for number, space, view in self.run(self.q.jobs_of, (key,)).fetchall():
+                self.puts.remove_vector(mark.no, lane, slot)
+        for number, space, view in self.puts.jobs(mark.no, slot):
             if old.embedded(view, space) != new.embedded(view, space):
-                self.run(self.q.remove_job, (number,))
+                self.puts.remove_job(mark.no, number)
 
     def _learn(self, owner: str, change: Learn) -> None:
+        number = self.mark(owner).no
         if change.job is not None:
-            self.run(self.q.remove_job, (change.job,))
+            self.puts.remove_job(number, change.job)
         record = self._find(owner, change.id)
         if record is None or record.text != change.text:
             return
         self._amend(owner, Amend(id=change.id, fields=change.fields, pending=change.pending))
         ids = {fact.id for fact in change.facts}
-        for (name,) in self.run(self.q.facts_from, (self.mark(owner).no, f"record:{change.id}")).fetchall():
+        for name in self.puts.derived(number, f"record:{change.id}", facts=True):
             if name not in ids:
                 self._forget(owner, Forget(id=name))
         fresh = {fact.id: Add(record=fact) for fact in change.facts if self._find(owner, fact.id) is None}
-        self._add_all([(add, indexed(add.record)) for add in fresh.values()])
+        self._add_all([(add, self.index(add.record)) for add in fresh.values()])
         for amend in change.amends:
             if self._find(owner, amend.id) is not None:
                 self._amend(owner, amend)
 
-    def _derived(self, owner: str, id: str) -> list[str]:
-        return [row[0] for row in self.run(self.q.derived_from, (self.mark(owner).no, f"record:{id}")).fetchall()]
-
     def _forget(self, owner: str, change: Forget) -> None:
         mark = self.mark(owner)
-        if self.run(self.q.key_of, (mark.no, change.id)).fetchone() is None:
+        found = self.puts.find(mark.no, change.id)
+        if found is None:
             raise UnknownRecord(f"{owner} has no record {change.id!r:.80}.")
-        if change.expected is not None:
-            meets(change, self._find(owner, change.id))
+        meets(change, found[1])
         going = [change.id]
         while going:
-            row = self.run(self.q.key_of, (mark.no, name := going.pop())).fetchone()
-            if row is not None:
-                self._remove(mark, row[0])
-                going += self._derived(owner, name)
+            found = self.puts.find(mark.no, name := going.pop())
+            if found is not None:
+                self._remove(mark, found[0])
+                going += self.puts.derived(mark.no, f"record:{name}", facts=False)
 
-    def _remove(self, mark: Mark, key: int) -> None:
-        slot = key & 0xFFFFFFFF
-        lanes = [lane for lane, *_ in self.run(self.q.lanes_of, (mark.no,)).fetchall()]
-        vectors = sum(self.run(self.q.remove_vector, (lane << 32 | slot,)).rowcount for lane in lanes)
-        jobs = self.run(self.q.remove_jobs, (key,)).rowcount
-        self.run(self.q.remove_mentions, (key,))
-        self.run(self.q.remove_record, (key,))
+    def _remove(self, mark: Mark, slot: int) -> None:
+        vectors = sum(self.puts.remove_vector(mark.no, lane, slot) for lane, *_ in self.puts.lanes(mark.no))
+        jobs = self.puts.remove(mark.no, slot)
         mark.tell("words", slot)
         for name, count in (("records", 1), ("vectors", vectors), ("jobs", jobs)):
             self.removed[name] = self.removed.get(name, 0) + count
@@ -264,9 +332,9 @@ class Writing:
 _DO = {Amend: Writing._amend, Forget: Writing._forget, Learn: Writing._learn}
 
 
-def _content(record: Record, index: Index) -> tuple:
+def _content(record: Record) -> tuple:
     """What two records must share to be the same: everything but when we were told."""
-    return *values_of(dataclasses.replace(record, recorded_at=_LONG_AGO), index), mentions_of(record)
+    return *values_of(dataclasses.replace(record, recorded_at=_LONG_AGO), NO_WORDS), mentions_of(record)
 
 
 def may_write(owner: str, record: Record) -> bool:

@@ -1,4 +1,4 @@
-"""What an owner's records speak of in time, in memory: the dates of each, and the temporal search of the sqlite store.
+"""What an owner's records speak of in time, in memory: the dates of each, and the temporal search over shelves.
 
 Made when a question first names a span, then kept up like the rest of a shelf: what was amended is read again, what was appended
 is read when it is next asked for. Few records speak of dates, so arrays of those that do are small.
@@ -15,12 +15,11 @@ import numpy as np
 from ..ports import Found
 from ..query import Where
 from ..records import DERIVED
-from .sqlite_search import LOW, look_at
-from .vectors import keys_json
+from .searches import look_at
 
 if TYPE_CHECKING:
     from .shelf import Shelf
-    from .sqlite import SqliteStore
+    from .shelves import Shelves
 
 
 class Times:
@@ -42,11 +41,11 @@ class Times:
         self.to = size
 
 
-class SqliteTemporal:
-    """Search by event time over the shelves of a sqlite store."""
+class ShelfTemporal:
+    """Search by event time over the shelves of a store."""
 
-    def __init__(self, store: SqliteStore) -> None:
-        self._store = store
+    def __init__(self, shelves: Shelves) -> None:
+        self._shelves = shelves
 
     def within(self, where: Where, start: int, end: int, limit: int) -> Found:
         """Records whose `dates` or `at` fall into the span from `start` to before `end`, by the share of them that does."""
@@ -58,17 +57,13 @@ class SqliteTemporal:
             slots = np.flatnonzero(scores)
             return slots, scores[slots]
 
-        return look_at(self._store, where, limit, look) if start < end else Found([], [])
+        return look_at(self._shelves, where, limit, look) if start < end else Found([], [])
 
     def _times(self, shelf: Shelf) -> Times:
         times = shelf.times = shelf.times or Times()
         if times.to < shelf.size or times.stale:
-            q = self._store.q
-            with self._store.file.reading() as connection:
-                rows = connection.execute(q.dates, (shelf.base + times.to, shelf.base + shelf.size)).fetchall()
-                again = keys_json(shelf.base + slot for slot in times.stale if slot < times.to)
-                rows += connection.execute(q.dates_by_keys, (again,)).fetchall() if times.stale else []
-            times.put([(key & LOW, dates) for key, dates in rows], shelf.size)
+            stale = [slot for slot in times.stale if slot < times.to]
+            times.put(self._shelves.reads.dates(shelf.owner, times.to, shelf.size, stale), shelf.size)
         return times
 
 
