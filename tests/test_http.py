@@ -9,7 +9,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from recollect import Memory, Scope, errors
-from recollect.http import Limits, create, shapes
+from recollect.http import Limits, answers, create, shapes
 from recollect.http.logs import Lines
 from recollect.http.metrics import Counts
 from recollect.http.once import Key
@@ -62,7 +62,7 @@ def test_every_error_has_a_status():
 def test_shapes_are_what_the_engine_takes():
     assert set(shapes.Memory.model_fields) == FIELDS | {"text"}
     assert set(shapes.Change.model_fields) == (FIELDS | {"text"}) - {"id", "supersedes", "vectors"}
-    assert list(shapes.Record.model_fields) and set(shapes.Record.model_fields) == set(Record.__dataclass_fields__)
+    assert list(answers.Record.model_fields) and set(answers.Record.model_fields) == set(Record.__dataclass_fields__)
 
 
 def test_one_memory_from_being_told_to_being_forgotten(client):
@@ -89,6 +89,19 @@ def test_many_memories_and_their_pages(client):
         if (after := page["next"]) is None:
             break
     assert seen == [f"note {n}" for n in range(1, 6)]
+
+
+def test_a_conversation_is_remembered_once(client):
+    said = [{"role": "user", "content": "Where do Priya's parents live?"}, {"role": "assistant", "content": "In Goa."}]
+    told = client.post("/v1/sessions/team%2F7/messages", json={"messages": said, "tags": ["family"]})
+    (turn,) = told.json()["records"]
+    assert (told.status_code, turn["session"], turn["role"], turn["tags"]) == (201, "team/7", "turn", ["family"])
+    assert turn["views"] == {"user": said[0]["content"], "assistant": "In Goa."}
+    said += [{"role": "user", "content": "Then Goa it is."}]
+    again = [client.post("/v1/sessions/team%2F7/messages", json={"messages": said}).json()["records"] for _ in range(2)]
+    assert [record["text"] for record in again[0]] == ["Then Goa it is."] and again[1] == []
+    for wrong in ({"messages": [7]}, {"messages": "x"}, {}):
+        assert refused(client.post("/v1/sessions/s/messages", json=wrong), 422) in ("invalid_record", "invalid_request")
 
 
 def test_an_etag_names_a_version(client):
@@ -280,7 +293,7 @@ def test_examples_of_the_document_work(client):
             if content is None:
                 continue
             for example in _examples(content, schemas):
-                answer = client.request(method, path.replace("{id}", "m1"), json=example)
+                answer = client.request(method, path.format(id="m1", session="s1"), json=example)
                 assert answer.status_code in (200, 201), f"{method} {path} {json.dumps(example)}: {answer.text}"
                 tried += 1
     assert tried >= 8

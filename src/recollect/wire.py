@@ -116,6 +116,11 @@ def result_json(hit: Hit) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def records_json(records: Sequence[Record]) -> dict[str, Any]:
+    """Records that were made together."""
+    return {"records": [record_json(record) for record in records]}
+
+
 def page_json(records: Sequence[Record], limit: int) -> dict[str, Any]:
     """A page of records; `next` is what to go on after, if there may be more."""
     return {

@@ -9,7 +9,7 @@ from fastapi import Query
 from ..asking import LONGEST_QUESTION
 from ..memory import Memory
 from ..wire import context_json, entities_json, neighborhood_json, recall_json, record_json
-from . import shapes
+from . import answers, shapes
 from .desk import AtDesk
 from .routing import Door
 
@@ -18,24 +18,24 @@ Question = Annotated[str, Query(max_length=LONGEST_QUESTION, description="The qu
 BY_WORDS = "nexus(weights={vector: 0, lexical: 1})"
 
 
-@door.post("/v1/recall", answers=shapes.Answer, summary="The memories that answer a question, best first")
+@door.post("/v1/recall", answers=answers.Answer, summary="The memories that answer a question, best first")
 async def recall(desk: AtDesk, asked: shapes.Recall):
     return await desk.read(
         lambda memory: recall_json(desk.count(memory.recall(asked.query, **asked.narrowed())), explain=asked.explain)
     )
 
 
-@door.post("/v1/explain", answers=shapes.Explanation, summary="Why these memories; or why not that one")
+@door.post("/v1/explain", answers=answers.Explanation, summary="Why these memories; or why not that one")
 async def explain(desk: AtDesk, asked: shapes.Explain):
     return await desk.read(lambda memory: memory.explain(asked.query, expect=asked.expect, **asked.narrowed()).to_dict())
 
 
-@door.post("/v1/inspect", answers=shapes.Inspection, summary="The whole picture: every candidate, and what became of it")
+@door.post("/v1/inspect", answers=answers.Inspection, summary="The whole picture: every candidate, and what became of it")
 async def inspect(desk: AtDesk, asked: shapes.Ask):
     return await desk.read(lambda memory: memory.inspect(asked.query, **asked.narrowed()).to_dict())
 
 
-@door.get("/v1/context", answers=shapes.Context, summary="Results, and the <memory> block for a prompt")
+@door.get("/v1/context", answers=answers.Context, summary="Results, and the <memory> block for a prompt")
 async def context(
     desk: AtDesk,
     query: Question,
@@ -54,12 +54,12 @@ async def context(
     return await desk.read(work)
 
 
-@door.get("/v1/entities", answers=shapes.Entities, summary="Named things that memories speak of, most often mentioned first")
+@door.get("/v1/entities", answers=answers.Entities, summary="Named things that memories speak of, most often mentioned first")
 async def entities(desk: AtDesk, limit: Annotated[int, Query(ge=1, le=1000)] = 100):
     return await desk.read(lambda memory: entities_json(memory.entities(limit=limit)))
 
 
-@door.get("/v1/neighborhood", answers=shapes.Neighborhood, summary="What an entity is linked to")
+@door.get("/v1/neighborhood", answers=answers.Neighborhood, summary="What an entity is linked to")
 async def neighborhood(
     desk: AtDesk,
     entity: Annotated[str, Query(max_length=200, description="Its name, or one of them.", examples=["Priya"])],
@@ -70,7 +70,7 @@ async def neighborhood(
 
 
 @door.get(
-    "/episodes/search", answers=list[shapes.Episode], summary="Episodes that hold these words",
+    "/episodes/search", answers=list[answers.Episode], summary="Episodes that hold these words",
     description="Whole records, best first, found by their words alone; with `sessionIds`, only of those sessions.",
 )  # fmt: skip
 async def episodes(

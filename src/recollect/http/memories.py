@@ -12,22 +12,22 @@ from starlette.responses import Response
 from ..errors import RecordChanged, UnknownRecord
 from ..memory import Memory
 from ..records import Record
-from ..wire import history_json, page_json, record_json
-from . import shapes
+from ..wire import history_json, page_json, record_json, records_json
+from . import answers, shapes
 from .desk import AtDesk, Reply, ToWrite
 from .once import Key
 from .routing import Door
-from .shapes import Kind, Role, When
+from .shapes import MOST_AT_ONCE, Kind, Role, When
 
 door = Door(tags=["memories"])
 Id = Annotated[str, Path(description="The record's id.", max_length=400)]
-MOST_AT_ONCE = 10_000
+Session = Annotated[str, Path(description="The conversation.", min_length=1, max_length=200)]
 _ETAG = {"ETag": {"description": "The version of the record: give it as If-Match.", "schema": {"type": "string"}}}
 
 
 @door.post(
     "/v1/memories", status_code=201, summary="Remember one text, or many",
-    answers=shapes.Record | shapes.Records, description="One memory is answered with its record, a list with `records`.",
+    answers=answers.Record | answers.Records, description="One memory is answered with its record, a list with `records`.",
 )  # fmt: skip
 async def remember(
     desk: ToWrite, told: shapes.Memory | Annotated[list[shapes.Memory], Body(min_length=1, max_length=MOST_AT_ONCE)]
@@ -35,12 +35,24 @@ async def remember(
     items = [one.given() for one in (told if isinstance(told, list) else [told])]
     if isinstance(told, list):
         return await desk.write(
-            lambda memory: Reply(found={"records": [record_json(one) for one in _told(memory, items, desk.key)]}, status=201)
+            lambda memory: Reply(found=records_json(_told(memory, items, desk.key)), status=201)
         )
     return await desk.write(lambda memory: _shown(_told(memory, items, desk.key)[0], status=201))
 
 
-@door.get("/v1/memories", answers=shapes.Page, summary="What is remembered, a page at a time")
+@door.post(
+    "/v1/sessions/{session:path}/messages", status_code=201, summary="Remember a conversation, or its end",
+    answers=answers.Records,
+    description="Answers with the turns that are new or changed: what was sent before is not remembered twice.",
+)  # fmt: skip
+async def messages(desk: ToWrite, session: Session, said: shapes.Messages):
+    given = said.given()
+    return await desk.write(
+        lambda memory: Reply(found=records_json(memory.remember_messages(session=session, **given)), status=201)
+    )
+
+
+@door.get("/v1/memories", answers=answers.Page, summary="What is remembered, a page at a time")
 async def listing(
     desk: AtDesk,
     limit: Annotated[int, Query(ge=1, le=1000)] = 50,
@@ -61,13 +73,13 @@ async def listing(
     )
 
 
-@door.get("/v1/memories/{id:path}/history", answers=shapes.History, summary="All versions of a memory, oldest first")
+@door.get("/v1/memories/{id:path}/history", answers=answers.History, summary="All versions of a memory, oldest first")
 async def history(desk: AtDesk, id: Id):
     return await desk.read(lambda memory: history_json(id, memory.history(id)))
 
 
 @door.get(
-    "/v1/memories/{id:path}", answers=shapes.Record, summary="One record", headers=_ETAG,
+    "/v1/memories/{id:path}", answers=answers.Record, summary="One record", headers=_ETAG,
     others={304: "The record is still the one of If-None-Match."},
 )  # fmt: skip
 async def look(desk: AtDesk, id: Id, if_none_match: Annotated[str | None, Header(max_length=400)] = None):
@@ -80,7 +92,7 @@ async def look(desk: AtDesk, id: Id, if_none_match: Annotated[str | None, Header
     return await desk.read(work)
 
 
-@door.patch("/v1/memories/{id:path}", answers=shapes.Record, summary="Change fields of a record", headers=_ETAG)
+@door.patch("/v1/memories/{id:path}", answers=answers.Record, summary="Change fields of a record", headers=_ETAG)
 async def change(
     desk: ToWrite, id: Id, fields: shapes.Change, if_match: Annotated[str | None, Header(max_length=400)] = None
 ):
@@ -89,7 +101,7 @@ async def change(
     )
 
 
-@door.delete("/v1/memories/{id:path}", answers=shapes.Receipt, summary="Remove a record and everything made from it")
+@door.delete("/v1/memories/{id:path}", answers=answers.Receipt, summary="Remove a record and everything made from it")
 async def forget(desk: ToWrite, id: Id, if_match: Annotated[str | None, Header(max_length=400)] = None):
     return await desk.write(lambda memory: memory.forget(id, expected=_expected(memory, id, if_match)))
 

@@ -12,7 +12,7 @@ from typing import Any
 from fastapi import APIRouter
 from fastapi.routing import APIRoute
 
-from . import shapes
+from .answers import Refusal
 
 REFUSALS = {
     401: "No valid access token.",
@@ -59,7 +59,7 @@ class Door(APIRouter):
         others: Mapping[int, str] | None = None, **about: Any,
     ) -> Callable:  # fmt: skip
         refused = NEEDS.get(method, set(REFUSALS))
-        responses = {status: {"model": shapes.Refusal, "description": REFUSALS[status]} for status in sorted(refused)}
+        responses = {status: {"model": Refusal, "description": REFUSALS[status]} for status in sorted(refused)}
         good = {status_code: {"model": answers, **({"headers": headers} if headers else {})}}
         more = {status: {"description": said} for status, said in (others or {}).items()}
         return self.api_route(

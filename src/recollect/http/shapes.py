@@ -1,7 +1,6 @@
-"""What requests may hold and answers do, for the check at the door and for the OpenAPI document.
+"""What requests may hold, for the check at the door and for the OpenAPI document. What answers hold: `answers`.
 
-Requests are checked for their form here; what the values mean is the engine's to judge, and its errors say so. Answers are
-made by `wire`, not from these models: a test holds that they fit.
+The form is checked here; what the values mean is the engine's to judge, and its errors say so.
 """
 
 from __future__ import annotations
@@ -23,6 +22,7 @@ When = Annotated[
     str | float, Field(description="ISO 8601, or Unix seconds; a time without a zone is UTC.", examples=["2026-03-01T09:00:00Z"])
 ]
 Text = Annotated[str, StringConstraints(min_length=1, max_length=4_000_000)]
+MOST_AT_ONCE = 10_000
 Numbers = Annotated[list[float], Field(min_length=1, max_length=16_384)]
 
 
@@ -127,6 +127,31 @@ class Change(Shape):
     dates: Annotated[list[Span], Field(max_length=1000)] = []
 
 
+class Messages(Shape):
+    """A conversation, or the end of one, and what is to be said about all of it."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [
+        {"messages": [
+            {"role": "user", "content": "Where do Priya's parents live?"}, {"role": "assistant", "content": "In Goa."},
+        ]},
+        {"messages": [{"role": "user", "name": "Rajesh", "content": "Then Goa.", "at": "2026-03-01T09:00Z"}], "pair": False},
+    ]})  # fmt: skip
+
+    messages: Annotated[list[dict[str, Any]], Field(max_length=MOST_AT_ONCE, description="As the chat API sends them.")]
+    pair: bool = Field(True, description="One memory for what the user said and what was answered; else one a message.")
+    system: bool = Field(False, description="Also system prompts.")
+    kind: Kind | None = None
+    project: Name | None = None
+    agent: Name | None = None
+    tags: Annotated[list[Name], Field(max_length=100)] | None = None
+    quality: Share | None = None
+    confidence: Share | None = None
+    source: Name | None = None
+    metadata: dict[str, Any] | None = None
+    valid_from: When | None = None
+    valid_to: When | None = None
+
+
 class Ask(Shape):
     """A question, and what narrows it."""
 
@@ -178,222 +203,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Shape):
         return value.sent()
     return [_plain(one) for one in value] if isinstance(value, list) and value and isinstance(value[0], Shape) else value
-
-
-# Answers ---------------------------------------------------------------------------------------------------------------
-
-
-class Record(BaseModel):
-    """A memory as it is kept. Times are ISO 8601 in UTC."""
-
-    id: str
-    owner: str
-    text: str
-    kind: str
-    role: str
-    agent: str | None
-    project: str | None
-    session: str | None
-    turn: int | None
-    speaker: str | None
-    at: str | None
-    recorded_at: str
-    valid_from: str | None
-    valid_to: str | None
-    superseded_by: str | None
-    superseded_at: str | None
-    tags: list[str]
-    quality: float
-    confidence: float
-    reinforced: int
-    source: str | None
-    views: dict[str, str]
-    metadata: dict[str, Any]
-    entities: list[dict[str, Any]]
-    links: list[dict[str, Any]]
-    dates: list[dict[str, Any]]
-
-
-class Episode(Record):
-    session_id: str | None
-
-
-class Records(BaseModel):
-    records: list[Record]
-
-
-class Page(Records):
-    next: str | None = Field(description="Give it as `after` for the next page; null on the last.")
-
-
-class Place(BaseModel):
-    rank: int
-    raw: float
-    contribution: float
-
-
-class Hit(BaseModel):
-    id: str
-    text: str
-    score: float
-    rank: int
-    kind: str
-    at: str | None
-    session: str | None
-    speaker: str | None
-    routes: dict[str, Place]
-    rrf_score: float
-    final_score: float
-    explain: dict[str, Any]
-    neighbors: list[Record]
-
-
-class Route(BaseModel):
-    name: str
-    status: str
-    candidates: int
-    ms: float
-    reason: str
-    weight: float
-
-
-class Diagnostics(BaseModel):
-    retrieval_path: str
-    degraded: bool
-    notes: list[str]
-    routes: list[Route]
-    ms: float
-
-
-class Answer(BaseModel):
-    """The memories that answer a question, best first, and how they were found."""
-
-    query: str
-    recipe: str
-    hits: list[Hit]
-    profile: list[Record]
-    diagnostics: Diagnostics
-    explanation: dict[str, Any] | None = None
-
-
-class Explanation(BaseModel):
-    """The tree of every score; or, with `expect`, the gate that lost that record, or where it stands."""
-
-    query: str
-    recipe: str
-    retrieval_path: str
-    hits: list[dict[str, Any]] | None = None
-    expected: str | None = None
-    gate: str | None = None
-    reason: str | None = None
-    details: dict[str, Any] | None = None
-
-
-class Found(BaseModel):
-    text: str
-    source_session: str | None
-    timestamp: str | None
-    relevance_score: float
-    entities: list[str]
-    speaker: str | None
-
-
-class Left(BaseModel):
-    id: str
-    reason: str
-
-
-class Standing(BaseModel):
-    """A candidate: its place on each route, after fusion, and in the answer; or the gate that kept it out."""
-
-    id: str
-    text: str
-    kind: str
-    role: str
-    at: str | None
-    session: str | None
-    speaker: str | None
-    routes: dict[str, Place]
-    fused_rank: int
-    rrf_score: float
-    rank: int | None
-    gate: str
-    reason: str
-
-
-class Inspection(Answer):
-    """An answer, the block made of it, every candidate, and the numbers of the recipe."""
-
-    memory: str
-    dropped: list[Left]
-    candidates: list[Standing]
-    dials: dict[str, Any]
-
-
-class Context(BaseModel):
-    """Results, and the safe block for a prompt."""
-
-    query: str
-    recipe: str
-    results: list[Found]
-    memory: str
-    included: list[str]
-    dropped: list[Left]
-    chars: int
-    tokens: int
-
-
-class History(BaseModel):
-    id: str
-    versions: list[Record]
-
-
-class Receipt(BaseModel):
-    id: str
-    owner: str
-    removed: dict[str, int]
-
-
-class Node(BaseModel):
-    """A named thing, with every name memories give it, and how many of them mention it."""
-
-    name: str
-    type: str
-    aliases: list[str]
-    mentions: int
-
-
-class Edge(BaseModel):
-    """A link between two nodes, and the id of the memory that says so."""
-
-    subject: str
-    predicate: str
-    object: str
-    record: str
-    weight: float
-    confidence: float
-    valid_from: str | None
-    valid_to: str | None
-
-
-class Entities(BaseModel):
-    entities: list[Node]
-
-
-class Neighborhood(BaseModel):
-    """The nodes around one, nearest first, and the links among them."""
-
-    nodes: list[Node]
-    edges: list[Edge]
-
-
-class Problem(BaseModel):
-    code: str
-    message: str
-    hint: str
-
-
-class Refusal(BaseModel):
-    """What went wrong, and what to do about it."""
-
-    error: Problem

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from ..http import shapes
+from ..http import answers
 from ..http.shapes import Name, Shape, Text, When
 from ..memory import Memory
 from ..wire import page_json, recall_json, record_json
@@ -60,15 +60,15 @@ def _identity(memory: Memory, asked: Whose) -> dict[str, Any]:
 
 SCI: Sequence[Tool] = (
     Tool(
-        name="memory_recall", title="Recall", takes=Recall, answers=shapes.Answer, run=_recall,
+        name="memory_recall", title="Recall", takes=Recall, answers=answers.Answer, run=_recall,
         about="Search memory: dense and full-text side by side, fused by rank.",
     ),
     Tool(
-        name="memory_store", title="Store", takes=Store, answers=shapes.Record, run=_store, writes=True,
+        name="memory_store", title="Store", takes=Store, answers=answers.Record, run=_store, writes=True,
         about="Store a memory: episodic for what happened, semantic for facts, identity for what is true of the whole tenant.",
     ),
     Tool(
-        name="memory_identity", title="Identity", takes=Whose, answers=shapes.Page, run=_identity,
+        name="memory_identity", title="Identity", takes=Whose, answers=answers.Page, run=_identity,
         about="The identity facts of the tenant.",
     ),
     Tool(
