@@ -14,6 +14,8 @@ from ..wire import error_json
 
 STATUS: Mapping[type[Exception], int] = {
     ValueError: 422,  # whatever else was handed in and can't be used
+    RuntimeError: 503,  # whatever else can't be done just now
+    OSError: 503,
     errors.ScopeRequired: 422,
     errors.NotAuthenticated: 401,
     errors.NotAllowed: 403,
