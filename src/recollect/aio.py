@@ -67,7 +67,8 @@ class AsyncMemory:
     """See the module. Make one with `AsyncMemory.open`, or around a Memory that is open."""
 
     def __init__(self, memory: Memory, *, threads: Threads | None = None) -> None:
-        self._memory, self._threads = memory, threads or Threads()
+        self._memory = memory
+        self._threads = Threads() if threads is None else threads  # idle threads are false, and still there
 
     @classmethod
     def open(cls, *given: Any, threads: int = THREADS, **named: Any) -> Opening:
