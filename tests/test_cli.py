@@ -304,7 +304,7 @@ def test_restore_over_a_damaged_file(goa, here):
 
 def test_upkeep_status_doctor_models_version(goa, here):
     steps = goa("upkeep", "--json").json
-    assert steps["ok"] and [step["name"] for step in steps["steps"]] == ["embed", "check", "checkpoint"]
+    assert steps["ok"] and [step["name"] for step in steps["steps"]][-3:] == ["embed", "check", "checkpoint"]
     assert goa("upkeep", "--dry-run", "--json").json["dry_run"]
     status = goa("status", "--json").json
     assert (status["records"], status["by_kind"], status["waiting"]) == (3, {"preference": 1, "semantic": 2}, 0)

@@ -71,6 +71,8 @@ ORDER = (
     "feedback",
     "moving",
     "upkeep",
+    "summarise",
+    "summaries",
     "access",
     "settings",
     "memory",

@@ -21,7 +21,7 @@ from .messages import ASSISTANT, SYSTEM, TOOL, USER, Message
 from .parts import sides
 from .ports import Change, Forget, Store
 from .query import Where
-from .records import THREAD, Record, Scope, moment
+from .records import SUMMARY, THREAD, Record, Scope, moment
 from .rooms import Room, State, archive_of, chunk_changes, logged, next_state, state_of
 from .threads import Entry, Log, News, grown, news
 
@@ -140,10 +140,12 @@ def following(room: Room, old: Record, new: Record | None) -> list[Change]:
     """What else changes when a turn does, or goes: the links around it, the chunks of its session, the summaries made of it."""
     if old.role != "turn" or old.session is None or (new is not None and _tells_the_same(old, new)):
         return []
+    summary = room.find([room.name(SUMMARY)])
     linked = relinked(room.store, room.where, [old], [old.id]) if new is None or new.session != old.session else {}
     linked |= relinked(room.store, room.where, [new]) if new is not None else {}
     olds = room.find(list(linked))
     changes = [c for name, record in linked.items() for c in room.amending(olds[name], {"views": record.views})]
+    changes += [Forget(id=name) for name in summary]  # it may hold these words; one without them is made when it is asked for
     state = state_of(room, room.find([room.name(THREAD)]).get(room.name(THREAD)))
     if state.head is not None and state.chunk[2]:
         changed = {} if new is None or new.session != old.session else {new.id: new}

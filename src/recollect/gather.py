@@ -1,8 +1,9 @@
 """Between the routes and their fusion: what was found in parts is one again, and nothing stands beside its own repetition.
 
 A part gives its place to the record it belongs to, once a route, at the best rank; that record's `passage` is the part that
-did best over all routes. Session chunks that repeat their turns are left out by recipes that don't look at sessions. When
-a route's pool was so full of the same that too few are left, the routes are run again with larger pools.
+did best over all routes. Session chunks that repeat their turns are left out by recipes that don't look at sessions, and our
+summaries of sessions by all that don't catch up, unless summaries are asked for. When a route's pool was so full of the same
+that too few are left, the routes are run again with larger pools.
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ from .ports import Facts, Store
 from .query import Query
 from .rankings import RAN, Answer, Hit, Ranking
 from .recipes import Pool, Recipe
-from .records import PART
+from .records import PART, SUMMARY
 from .tokens import language_of, query_terms, terms
 
 Run = Callable[[Query, Recipe], Sequence[Ranking]]
-CHUNK_ID = "session-"  # of the chunks we make ourselves; a session record of another name is somebody's own
+CHUNK_ID, SUMMARY_ID = "session-", f"{SUMMARY}-"  # of the chunks and summaries we make ourselves
 DEEPER, DEEPEST = 4, 64  # so many times the candidates, when a pool was full of the same
 
 
@@ -68,13 +69,15 @@ def _concerned(recipe: Recipe, query: Query, store: Store) -> bool:
     if roles is None:
         return True
     held = roles(replace(query.where, tenant=query.scope.tenant))
+    if SUMMARY in held and _tells_no_summary(recipe, query):
+        return True
     return PART in held or (recipe.sessions == "off" and "session" in held)
 
 
 def _gathered(rankings: Sequence[Ranking], query: Query, recipe: Recipe, store: Store) -> Gathered:
     facts = store.facts(list({key: None for ranking in rankings for key in ranking.keys}))
     parts = {key: whole_of(own.id) for key, own in facts.items() if own.role == PART}
-    dropped = {key for key, own in facts.items() if recipe.sessions == "off" and _repeats(own)}
+    dropped = {key for key, own in facts.items() if _repeats(own, recipe, query)}
     if not (parts or dropped):
         return Gathered(rankings, {})
     keys = store.resolve(replace(query.where, tenant=query.scope.tenant), sorted(set(parts.values())))
@@ -82,8 +85,15 @@ def _gathered(rankings: Sequence[Ranking], query: Query, recipe: Recipe, store: 
     return Gathered([_one(ranking, whole, dropped) for ranking in rankings], _passages(rankings, whole, recipe))
 
 
-def _repeats(facts: Facts) -> bool:
-    return facts.role == "session" and facts.id.startswith(CHUNK_ID)
+def _repeats(facts: Facts, recipe: Recipe, query: Query) -> bool:
+    """Whether it only says again what turns say, and nobody asked for that; what has another name is somebody's own."""
+    if facts.role == SUMMARY:
+        return facts.id.startswith(SUMMARY_ID) and _tells_no_summary(recipe, query)
+    return facts.role == "session" and facts.id.startswith(CHUNK_ID) and recipe.sessions == "off"
+
+
+def _tells_no_summary(recipe: Recipe, query: Query) -> bool:
+    return not (recipe.catch_up or SUMMARY in query.where.roles)
 
 
 def _one(ranking: Ranking, whole: Mapping[int, int | None], dropped: set[int]) -> Ranking:

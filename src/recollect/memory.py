@@ -17,11 +17,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Unpack
 
-from . import conversations, feedback, moving, upkeep
+from . import conversations, feedback, moving, summaries, upkeep
 from .asking import hops_of, limit_of, name_of, question_of, vectors_of, where_fields
 from .chat import Budget, Chat
 from .embed import GRACE, Embedding, Worker
-from .errors import InvalidRecord, UnknownRecord
+from .errors import InvalidRecord, StoreUnavailable, UnknownRecord
 from .explain import Explanation, explain_answer, why_not
 from .gather import pointed
 from .ingest import Draft, Ids, additions, amended, as_they_are, pending
@@ -39,7 +39,7 @@ from .settings import Settings, checked_live, live_recipe, load, models_folder
 from .stores import open_store
 
 if TYPE_CHECKING:
-    from .ports import Store
+    from .ports import Store, Summariser
 
 Clock = Callable[[], datetime]
 BATCH = 2_000
@@ -58,11 +58,13 @@ class Memory:
         recipe: Recipe,
         clock: Clock,
         worker: Worker | None = None,
+        summariser: Summariser | None = None,
     ) -> None:
         self.scope = scope
         self._store, self._embedding, self._base, self._clock = store, embedding, recipe, clock
         self._ids = Ids()
         self._archives: dict[str, Any] = {}
+        self._summariser = summariser or summaries.RULES
         self._worker = worker or (Worker(store, embedding) if embedding is not None else None)
         self._live: tuple[Mapping[str, Any], Recipe] | None = None
 
@@ -74,6 +76,7 @@ class Memory:
         owner: str | None = None,
         recipe: Recipe | str | Mapping[str, Any] | None = None,
         embedder: Embedder | str | None = None,
+        summariser: Summariser | None = None,
         clock: Clock | None = None,
         settings: Settings | None = None,
         scope: Scope | None = None,
@@ -84,12 +87,13 @@ class Memory:
         base = as_recipe(recipe if recipe is not None else settings.recipe)
         embedding = open_embedding(embedder if embedder is not None else settings.embedder, settings)
         store = open_store(url if url is not None else settings.db, busy_seconds=settings.busy)
-        return cls(store, scope, embedding=embedding, recipe=base, clock=clock or _now)
+        return cls(store, scope, embedding=embedding, recipe=base, clock=clock or _now, summariser=summariser)
 
     def for_owner(self, owner: str | Scope) -> Memory:
         """The same open store, for somebody else; close the first one only."""
         scope = owner if isinstance(owner, Scope) else Scope(owner=owner)
-        return Memory(self._store, scope, embedding=self._embedding, recipe=self._base, clock=self._clock, worker=self._worker)
+        own = {"embedding": self._embedding, "clock": self._clock, "worker": self._worker, "summariser": self._summariser}
+        return Memory(self._store, scope, recipe=self._base, **own)
 
     # Write
 
@@ -289,12 +293,14 @@ class Memory:
         return found
 
     def upkeep(self, *, dry_run: bool = False, progress: upkeep.Progress | None = None) -> list[upkeep.Step]:
-        """Embed what waits, check the store, shorten its log; with `dry_run`, say what there is to do."""
+        """Put in order what is remembered, embed what waits, check the store; with `dry_run`, only say what there is to do."""
+        hands = self._hands(dry_run, progress)
+        kept = [summaries.told(hands, self._summariser)]
         waits = self._waits()
         left = waits if dry_run or not waits else upkeep.drain(self._worker, self._waits, progress)
         did = f"{waits - left:,} embedded" + (f"; {self._worker.last_error}" if left else "") if waits and not dry_run else ""
         embedded = upkeep.Step("embed", f"{waits:,} texts wait for a vector", did, ok=dry_run or not left)
-        return [embedded, upkeep.checked(self._store), upkeep.shortened(self._store, dry_run)]
+        return [*kept, embedded, upkeep.checked(self._store), upkeep.shortened(self._store, dry_run)]
 
     def backup(self, target: str) -> None:
         """A consistent copy of the whole store, all owners, in a file; others may go on writing."""
@@ -364,6 +370,16 @@ class Memory:
 
     def _adding(self, records: Sequence[Record]) -> list[Change]:
         return as_they_are(records, self._embedding, self._store)
+
+    def _hands(self, dry_run: bool = False, progress: upkeep.Progress | None = None, **narrower: Any) -> upkeep.Hands:
+        """How upkeep looks after this owner's memory; with `dry_run`, it only looks."""
+
+        def write(changes: Sequence[Change]) -> None:
+            self._store.write(self.scope.owner, changes)
+            self._kick(_waits(changes))
+
+        where = self._where(**narrower)
+        return upkeep.Hands(self._store, where, self._adding, self._amending, None if dry_run else write, progress)
 
     def _room(self, record: Record) -> conversations.Room:
         """The session a record belongs to."""
@@ -450,10 +466,20 @@ class Memory:
         if recipe.scope == "project" and session and not narrower.get("sessions") and not narrower.get("projects"):
             narrower.update(self._of_project(session))
         views = {route.view for route in recipe.routes if route.kind == "vector"}
+        if first_turn and recipe.catch_up and narrower.get("as_of") is None:
+            self._catch_up(session, narrower)
         return Query(
             text=text, scope=self.scope, where=self._where(**narrower), limit=limit_of(recipe.limit if limit is None else limit),
             first_turn=first_turn, vectors=vectors_of(vectors, views),
         )  # fmt: skip
+
+    def _catch_up(self, session: str | None, narrower: Mapping[str, Any]) -> None:
+        """See to the summary that a first turn begins with. Where it can't be written, the question is answered without."""
+        where = {name: narrower[name] for name in ("projects", "agent") if narrower.get(name)}
+        try:
+            summaries.caught_up(self._hands(**where), session)
+        except StoreUnavailable:
+            return
 
     def _of_project(self, session: str) -> dict[str, Any]:
         """All sessions of the project when the session belongs to one, else the session alone."""

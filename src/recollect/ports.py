@@ -71,6 +71,25 @@ class Extractor(Protocol):
         """One extraction a record, in their order."""
 
 
+class Spoken(NamedTuple):
+    """What one side said in one go. `aside`: an assistant did; `told`: what of it extraction took for news of a person."""
+
+    speaker: str
+    text: str
+    aside: bool = False
+    told: Sequence[str] = ()
+
+
+class Summariser(Protocol):
+    """Tells in short what was said in a session. Raises when it can't; an empty text says that there is nothing to tell."""
+
+    fingerprint: str  # such as `summary:sentences-1`: a summary of another one is made anew
+    rolling: bool  # wants the summary so far and what was said since, instead of everything
+
+    def summarise(self, before: str, said: Sequence[Spoken]) -> str:
+        """The summary of all that was said; `before` is the one so far, or empty."""
+
+
 class Found(NamedTuple):
     """What a search found, best first: equal scores newest first, then by id. `relaxed` says AND became OR.
 

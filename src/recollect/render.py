@@ -35,6 +35,7 @@ PROFILE = "How this person wants you to behave:"
 OVER_BUDGET, NOTHING_TO_SHOW = "over budget", "nothing to show"
 
 MAX_CHARS, ITEM_CHARS, NAME_CHARS = 2_000, 200, 64
+SUMMARY_TIMES = 4  # a summary may be so many times as long as another item, and a third of the block
 _READ_AHEAD = 8  # read this many times an item's limit at most: a megabyte of invisible text costs no more than a page
 _ELLIPSIS, _NEW_LINE = "…", " ⏎ "
 
@@ -101,7 +102,8 @@ def render(
     included: list[str] = []
     dropped: list[Dropped] = []
     full, heading = False, ""
-    for entry in _entries(items, profile, harmless(intro, max_chars), ids, item_chars):
+    summary_chars = max(item_chars, min(SUMMARY_TIMES * item_chars, max_chars // 3))
+    for entry in _entries(items, profile, harmless(intro, max_chars), ids, item_chars, summary_chars):
         if not entry.line:
             dropped.append(Dropped(entry.id, NOTHING_TO_SHOW))
             continue
@@ -150,13 +152,20 @@ def harmless(text: str, limit: int) -> str:
 # --- lines
 
 
-def _entries(items: Iterable[Item], profile: Iterable[Item], intro: str, ids: bool, item_chars: int) -> Iterable[_Entry]:
+def _entries(
+    items: Iterable[Item], profile: Iterable[Item], intro: str, ids: bool, item_chars: int, summary_chars: int
+) -> Iterable[_Entry]:
     seen: set[str] = set()
     for heading, group, quote in ((PROFILE, profile, False), (intro, items, True)):
         for item in group:
             if item.id not in seen:
                 seen.add(item.id)
-                yield _Entry(item.id, heading, _line(item, quote, ids, item_chars))
+                yield _Entry(item.id, heading, _line(item, quote, ids, summary_chars if _tells_all(item) else item_chars))
+
+
+def _tells_all(item: Item) -> bool:
+    """Whether it tells a whole session."""
+    return getattr(getattr(item, "record", item), "role", "") == "summary"
 
 
 def _line(item: Item, quote: bool, ids: bool, item_chars: int) -> str:

@@ -46,14 +46,19 @@ class Room(NamedTuple):
 
     def name(self, of: str, number: int | str = "") -> str:
         """The id of something of this session."""
-        agent = self.about.get("agent") or self.scope.agent or ""
-        digest = blake2b(f"{agent}\x1f{self.session}".encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
-        return f"{of}-{digest}" + (f"-{number}" if number != "" else "")
+        return f"{of}-{room_digest(self.about.get('agent') or self.scope.agent, self.session)}" + (
+            f"-{number}" if number != "" else ""
+        )
 
     def find(self, ids: Sequence[str]) -> dict[str, Record]:
         """Records by id, whether they hold or not."""
         keys = self.store.resolve(Where(owner=self.scope.owner, now=self.now, timeless=True), ids)
         return {record.id: record for record in self.store.records(list(keys.values()))}
+
+
+def room_digest(agent: str | None, session: str) -> str:
+    """What stands for a session of an agent in the ids of what is kept of it."""
+    return blake2b(f"{agent or ''}\x1f{session}".encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
 class State(NamedTuple):

@@ -1,7 +1,8 @@
 """What a memory needs besides being asked: vectors of the present model, a sound file, a short log.
 
 For Memory's methods of the same names and the commands `reembed` and `upkeep`. Whatever does something can first show it. Not
-for carrying memories elsewhere (`moving`, `portable`), and not yet for expiring, consolidating or summarising.
+for what is remembered itself: `consolidate` puts that in order, `summaries` tells it in short; nor for carrying memories
+elsewhere (`moving`, `portable`).
 """
 
 from __future__ import annotations
@@ -9,30 +10,73 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from .embed import LEASE, Embedding, Worker
-from .errors import StoreUnavailable
+from .errors import DuplicateRecord, RecordChanged, StoreUnavailable, UnknownRecord
 from .ingest import pending
 from .moving import Progress, batches, tell
-from .ports import Amend, Holding, Store
+from .ports import Amend, Change, Holding, Store
 from .query import Where
 from .records import Record
 
 EVERYTHING = 1 << 40
 BATCH = 500
+TOLD = 1_000  # tasks that are told one by one
 PATIENCE = 0.2  # seconds between looks at how far the embedder is
 LEASED = LEASE + 5.0  # seconds until what a process that died was at is due again
 
 
 class Step(NamedTuple):
-    """One thing upkeep looks after: what was found, what was done about it, whether all is well now."""
+    """One thing upkeep looks after: what was found, what was done about it, whether all is well now; and every task."""
 
     name: str
     found: str
     did: str = ""
     ok: bool = True
+    tasks: tuple[str, ...] = ()
+
+
+class Task(NamedTuple):
+    """One thing to do: in words, and as changes that belong together. They are made up only when it is done."""
+
+    says: str
+    changes: Callable[[], Sequence[Change]]
+
+
+class Hands(NamedTuple):
+    """How an owner's memory is looked after: what may be seen, how records are added and changed, how changes are written."""
+
+    store: Store
+    where: Where
+    adding: Callable[[Sequence[Record]], list[Change]]
+    amending: Callable[[Record, Mapping[str, Any], Record], list[Change]]  # the last one: if it is still this
+    write: Callable[[Sequence[Change]], object] | None  # None: only look
+    progress: Progress | None = None
+
+
+def carried_out(hands: Hands, name: str, found: str, tasks: Iterable[Task], did: str) -> Step:
+    """The step these tasks make; nothing is written without a `write`. `found` and `did` say what, with a place for the number.
+
+    What somebody else changes meanwhile is passed over: the next upkeep looks at it again.
+    """
+    said: list[str] = []
+    count = done = passed = 0
+    for count, task in enumerate(tasks, 1):
+        said += [task.says] if count <= TOLD else []
+        if hands.write is not None:
+            try:
+                changes = task.changes()
+                hands.write(changes) if changes else None
+                done += bool(changes)
+            except (RecordChanged, UnknownRecord, DuplicateRecord):
+                passed += 1
+        tell(hands.progress, count, 0)
+    said += [f"and {count - TOLD:,} more"] if count > TOLD else []
+    over = f"; {passed:,} were changed by somebody else meanwhile" if passed else ""
+    told = did.format(f"{done:,}") + over if hands.write is not None and count else ""
+    return Step(name, found.format(f"{count:,}"), told, tasks=tuple(said))
 
 
 def each(store: Store, where: Where, order: str) -> Iterator[Record]:

@@ -66,12 +66,15 @@ def reembed(args: Namespace, screen: Screen) -> int:
 
 
 def upkeep(args: Namespace, screen: Screen) -> int:
-    with opened(args, screen) as memory, screen.progress("embedding") as bar:
+    with opened(args, screen) as memory, screen.progress("upkeep") as bar:
         steps = memory.upkeep(dry_run=args.dry_run, progress=bar.step)
     if screen.as_json:
         screen.json({"dry_run": args.dry_run, "ok": all(step.ok for step in steps), "steps": [step._asdict() for step in steps]})
     else:
         screen.table([(step.name, "ok" if step.ok else "not well", step.found, step.did) for step in steps], (), ("cyan",))
+        for step in steps if args.dry_run else ():
+            for task in step.tasks:
+                screen.say(f"  {screen.paint(step.name, 'cyan')}  {safe(task)}")
     return 0 if all(step.ok for step in steps) else FAILED
 
 
