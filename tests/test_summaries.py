@@ -89,9 +89,11 @@ def test_agents_and_owners_have_summaries_of_their_own(open_memory):
 
 def test_notes_of_a_session_are_summarised_where_there_are_no_turns(open_memory):
     memory = open_memory()
-    memory.remember("Priya prefers the night train to Goa.", session="s1")
+    noted = ("Priya likes Goa.", "She prefers the night train to Goa.")
+    memory.remember_many([{"text": text, "session": "s1"} for text in noted])
     memory.remember("A thought about Goa.", session="s2")
     memory.remember_messages(MOVE, session="s2")
+    memory.remember("A single thought about Goa.", session="s3")
     memory.upkeep()
     assert ["night train" in one.text for one in summaries(memory)] == [True, False]
     assert "thought" not in summaries(memory)[1].text

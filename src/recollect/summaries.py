@@ -25,7 +25,7 @@ from .ports import Change, Spoken, Store, Summariser
 from .query import Where
 from .records import SUMMARY, Record, moment
 from .rooms import room_digest
-from .summarise import Sentences
+from .summarise import MOST, Sentences
 from .upkeep import Hands, Step, Task, carried_out, each
 
 MADE = "recollect:summary"  # in the metadata of a summary: by whom and of what it was made
@@ -146,12 +146,14 @@ def _made_somehow(session: Session, summariser: Summariser, where: Where, troubl
 
 
 def _by_agent(records: Iterable[Record]) -> Iterator[list[Record]]:
-    """What each agent's session is made of: its turns, or its notes where it has none."""
+    """What each agent's session is made of: its turns, or its notes where it has none. A short note alone needs no summary."""
     own: dict[str | None, list[Record]] = {}
     for record in records:
         own.setdefault(record.agent, []).append(record)
     for several in own.values():
-        yield [record for record in several if record.role == "turn"] or several
+        turns = [record for record in several if record.role == "turn"]
+        if turns or len(several) > 1 or len(several[0].text) > MOST:
+            yield turns or several
 
 
 def _current(session: Session, by: str | None) -> bool:
