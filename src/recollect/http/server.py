@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -51,8 +53,22 @@ def serve(serving: Serving, said: Callable[[str], None], build: Build | None = N
             hint="Make one first: recollect token create --owner acme/alice --write.",
         )
     logs.start(serving.log)
-    with TemporaryDirectory(prefix="recollect-") as counts:
+    with TemporaryDirectory(prefix="recollect-") as counts, _ending_well():
         _serve(serving, partial(build or application, serving, Path(counts)), here, said)
+
+
+@contextmanager
+def _ending_well() -> Iterator[None]:
+    """Let SIGTERM end the process with status 0: uvicorn finishes what was begun, then raises the signal once more."""
+
+    def end(number: int, frame: object) -> None:
+        raise SystemExit(0)
+
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _serve(serving: Serving, app: Callable[[], App], here: bool, said: Callable[[str], None]) -> None:
