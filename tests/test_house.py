@@ -73,6 +73,7 @@ ORDER = (
     "upkeep",
     "summarise",
     "summaries",
+    "summarise_chat",
     "access",
     "settings",
     "memory",

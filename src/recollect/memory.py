@@ -21,7 +21,7 @@ from . import conversations, feedback, moving, summaries, upkeep
 from .asking import hops_of, limit_of, name_of, question_of, vectors_of, where_fields
 from .chat import Budget, Chat
 from .embed import GRACE, Embedding, Worker
-from .errors import InvalidRecord, StoreUnavailable, UnknownRecord
+from .errors import InvalidRecord, InvalidSetting, StoreUnavailable, UnknownRecord
 from .explain import Explanation, explain_answer, why_not
 from .gather import pointed
 from .ingest import Draft, Ids, additions, amended, as_they_are, pending
@@ -37,6 +37,7 @@ from .records import EMPTY, PART, SHOWN, Record, Scope, micros
 from .render import Rendered, render, strip_blocks
 from .settings import Settings, checked_live, live_recipe, load, models_folder
 from .stores import open_store
+from .summarise_chat import ByChat
 
 if TYPE_CHECKING:
     from .ports import Store, Summariser
@@ -76,7 +77,7 @@ class Memory:
         owner: str | None = None,
         recipe: Recipe | str | Mapping[str, Any] | None = None,
         embedder: Embedder | str | None = None,
-        summariser: Summariser | None = None,
+        summariser: Summariser | str | None = None,
         clock: Clock | None = None,
         settings: Settings | None = None,
         scope: Scope | None = None,
@@ -87,6 +88,11 @@ class Memory:
         base = as_recipe(recipe if recipe is not None else settings.recipe)
         embedding = open_embedding(embedder if embedder is not None else settings.embedder, settings)
         store = open_store(url if url is not None else settings.db, busy_seconds=settings.busy)
+        try:
+            summariser = open_summariser(summariser if summariser is not None else settings.summariser, settings, store)
+        except Exception:
+            store.close()
+            raise
         return cls(store, scope, embedding=embedding, recipe=base, clock=clock or _now, summariser=summariser)
 
     def for_owner(self, owner: str | Scope) -> Memory:
@@ -349,6 +355,8 @@ class Memory:
         """Finish the batch at hand and let go of the file. What still waits for vectors stays in the outbox."""
         if self._worker is not None:
             self._worker.stop(CLOSING_SECONDS)
+        if isinstance(self._summariser, ByChat):
+            self._summariser.close()
         self._store.close()
 
     def __enter__(self) -> Memory:
@@ -527,6 +535,18 @@ def open_embedding(spec: Embedder | str, settings: Settings) -> Embedding | None
     return Embedding(
         embedder, deadline=settings.deadline, wall=time.time, opener=lambda space: embedder_of(space, **options(space))
     )
+
+
+def open_summariser(spec: Summariser | str, settings: Settings, store: Store) -> Summariser:
+    """The summariser of a name, `rules` or `llm`, or the object itself."""
+    if not isinstance(spec, str):
+        return spec
+    if spec not in ("rules", "llm"):
+        raise InvalidSetting(f"There is no summariser {spec!r:.60}.", hint='It is "rules", "llm", or an object of your own.')
+    chat = open_chat(settings, store) if spec == "llm" else None
+    if spec == "llm" and chat is None:
+        raise InvalidSetting("The summariser llm needs a language model.", hint="Set chat_model; see docs/settings.md.")
+    return ByChat(chat) if chat is not None else summaries.RULES
 
 
 def open_chat(settings: Settings, store: Store) -> Chat | None:

@@ -46,6 +46,7 @@ class Settings:
     chat_base_url: str = ""
     chat_api_key: str = ""
     chat_budget: int = 200_000  # tokens a day (UTC)
+    summariser: str = "rules"  # or "llm", by the language model
 
     def __repr__(self) -> str:
         """Without the key."""
