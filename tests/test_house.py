@@ -19,7 +19,8 @@ from recollect import errors
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "recollect"
 
-# A module may import what stands before it. `stores` and `embedders` stand beside the line, and see their own and NOUNS.
+# A module may import what stands before it. BESIDE the line stand those who see their own and NOUNS; rerankers also the
+# embedders, with whom they share files, tables and the way to a server.
 ORDER = (
     "errors",
     "records",
@@ -32,6 +33,7 @@ ORDER = (
     "ports",
     "stopwords",
     "tokens",
+    "reading",
     "date_words",
     "date_count",
     "date_rules",
@@ -54,6 +56,7 @@ ORDER = (
     "render",
     "chat",
     "embed",
+    "rerank",
     "temporal",
     "spaces",
     "routes",
@@ -94,6 +97,7 @@ ORDER = (
     "cli",
     "__main__",
 )
+BESIDE = ("stores", "embedders", "rerankers")
 NOUNS = {"errors", "records", "query", "rankings", "ports", "stopwords", "tokens", "normalize", "names", "remote"}
 # Imports inside a function that go against the line: a noun that prints itself asks whoever knows how.
 BACKWARDS = {("recipes", "recipe_text"), ("rankings", "explain"), ("rankings", "wire"), ("inspection", "wire")}
@@ -102,7 +106,7 @@ DOORS = {"cli", "testing", "conformance"}  # these may look into stores and embe
 ENVIRONMENT = {"settings"}
 WALL_CLOCK = {"memory"}
 STOP_WATCH = {
-    "embed", "recall", "routes", "remote", "stores.sqlite_file", "cli.terminal", "cli.tour", "evaluate.kept",
+    "embed", "recall", "rerank", "routes", "remote", "stores.sqlite_file", "cli.terminal", "cli.tour", "evaluate.kept",
     "embedders.speed",
     "evaluate.run", "http.gate", "http.service",
 }  # fmt: skip
@@ -173,7 +177,7 @@ def calls(module: str, names: set[str]) -> list[str]:
 
 
 def test_every_module_has_its_place():
-    placed = {*ORDER, "stores", "embedders", "__init__", ""}
+    placed = {*ORDER, *BESIDE, "__init__", ""}
     assert {top(module) for module in MODULES} <= placed, "add it to ORDER, behind what it imports"
     assert set(ORDER) <= {top(module) for module in MODULES}
 
@@ -182,7 +186,7 @@ def test_imports_follow_the_line():
     wrong = []
     for one in every_import():
         user, used = top(one.module), top(one.wanted)
-        if user == used or user in ("stores", "embedders", "__init__", "") or used in ("stores", "embedders"):
+        if user == used or user in (*BESIDE, "__init__", "") or used in BESIDE:
             continue
         if ORDER.index(used) > ORDER.index(user) and not (one.lazy and (one.module, one.wanted) in BACKWARDS):
             wrong.append(one)
@@ -193,7 +197,8 @@ def test_stores_and_embedders_see_nouns_only():
     wrong = [
         one
         for one in every_import()
-        if top(one.module) in ("stores", "embedders") and top(one.wanted) not in NOUNS | {top(one.module)}
+        if top(one.module) in BESIDE
+        and top(one.wanted) not in NOUNS | {top(one.module)} | ({"embedders"} if top(one.module) == "rerankers" else set())
     ]
     assert wrong == []
 
@@ -202,7 +207,7 @@ def test_the_core_reaches_stores_and_embedders_by_name():
     wrong = [
         one
         for one in every_import()
-        if top(one.wanted) in ("stores", "embedders") and "." in one.wanted and top(one.module) not in DOORS | {top(one.wanted)}
+        if top(one.wanted) in BESIDE and "." in one.wanted and top(one.module) not in DOORS | {top(one.wanted), "rerankers"}
     ]
     assert wrong == []
 

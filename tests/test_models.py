@@ -117,7 +117,7 @@ def test_a_model_is_removed(tmp_path):
 
 
 def test_the_catalogue_lists_what_is_there(tmp_path):
-    (status,) = models.listing(tmp_path)
+    status, _ = models.listing(tmp_path)
     assert (status.model.name, status.installed) == ("arctic-embed-s", False)
     with pytest.raises(UnknownEmbedder, match="arctic-embed-s"):
         models.install("word2vec", tmp_path)

@@ -13,15 +13,16 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from .errors import EmbedderFailed, EmbedderRefused, EmbedderResting, EmbedderTimeout, RecollectError
 from .ports import Embedder, Job, Profile, Store
-from .tokens import scripts
+from .reading import reads
 
 if TYPE_CHECKING:
     import numpy as np
 
+T = TypeVar("T")
 REMEMBERED = 512  # questions whose vectors are kept
 FAILURES, REST = 5, 30.0  # so many in a row, then so many seconds of rest
 BATCH = 64
@@ -63,15 +64,7 @@ class Embedding:
 
     def reads(self, text: str) -> bool:
         """Can the model make sense of this text? An English one is not asked about Chinese."""
-        if not self.profile.scripts:
-            return True
-        used = scripts(text)
-        if not used or used <= self.profile.scripts:
-            return True
-        if not used & self.profile.scripts:
-            return False
-        letters = [letter for letter in text[:2000] if letter.isalpha()]  # mixed: most of them must be readable
-        return 2 * sum(scripts(letter) <= self.profile.scripts for letter in letters) > len(letters)
+        return reads(text, self.profile.scripts)
 
     def ask(self, text: str) -> Callable[[], np.ndarray]:
         """Start embedding a question; call the result for the vector, or for the error."""
@@ -83,7 +76,8 @@ class Embedding:
         if self.profile.inline:
             return cache(lambda: self._question(text))  # every view asks for it
         self._awake()
-        return _started(lambda: self._question(text), self.deadline, self._failed)
+        late = EmbedderTimeout(f"The embedder did not answer within {self.deadline:g} s.")
+        return started(lambda: self._question(text), self.deadline, late, self._failed)
 
     def documents(self, texts: Sequence[str]) -> list[np.ndarray | None]:
         """A unit vector for each text; None where the model knows none of its words."""
@@ -217,9 +211,11 @@ class Worker:
             self.store.outbox.postpone(jobs, now + int(pause * 1_000_000), error)
 
 
-def _started(work: Callable[[], np.ndarray], deadline: float, failed: Callable[[Exception], None]) -> Callable[[], np.ndarray]:
-    """Run on a daemon thread; the returned call waits for the rest of the deadline and no longer."""
-    outcome: list[np.ndarray | Exception] = []
+def started(
+    work: Callable[[], T], deadline: float, late: Exception, failed: Callable[[Exception], None] | None = None
+) -> Callable[[], T]:
+    """Run on a daemon thread; the returned call waits for the rest of the deadline and no longer: then it is `late`."""
+    outcome: list[T | Exception] = []
     done, until = threading.Event(), monotonic() + deadline
 
     def run() -> None:
@@ -231,10 +227,10 @@ def _started(work: Callable[[], np.ndarray], deadline: float, failed: Callable[[
 
     threading.Thread(target=run, name="recollect-question", daemon=True).start()
 
-    def result() -> np.ndarray:
+    def result() -> T:
         if not done.wait(max(0.0, until - monotonic())):
-            late = EmbedderTimeout(f"The embedder did not answer within {deadline:g} s.")
-            failed(late)
+            if failed is not None:
+                failed(late)
             raise late
         if isinstance(outcome[0], Exception):
             raise outcome[0]

@@ -185,6 +185,36 @@ class BudgetSpent(ChatFailed):
     code = "budget_spent"
 
 
+class UnknownReranker(RecollectError, ValueError):
+    """No reranker of this name."""
+
+    code = "unknown_reranker"
+
+
+class RerankerFailed(RecollectError, RuntimeError):
+    """The reranker could not judge the texts."""
+
+    code = "reranker_failed"
+
+
+class RerankerRefused(RerankerFailed):
+    """The reranker will not take the question or one of the texts; trying it again is of no use."""
+
+    code = "reranker_refused"
+
+
+class RerankerTimeout(RerankerFailed, TimeoutError):
+    """The reranker did not answer within its deadline."""
+
+    code = "reranker_timeout"
+
+
+class RerankerResting(RerankerFailed):
+    """The reranker failed repeatedly and is left alone for a while (circuit open)."""
+
+    code = "reranker_resting"
+
+
 class RecordChanged(RecollectError, RuntimeError):
     """The record is no longer what the caller took it for."""
 

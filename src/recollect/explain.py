@@ -23,6 +23,7 @@ from .recall import Stages, go, recall
 from .recipes import Pool, Recipe, RouteSpec
 from .records import DERIVED, EMPTY, Record, empty, micros, moment
 from .render import render
+from .rerank import Judges
 from .routes import SEARCHES, Skip, Vectors, narrowed
 from .score import ordered
 
@@ -104,7 +105,7 @@ def explain_answer(answer: Answer) -> Explanation:
     return Explanation(
         query=answer.query.text, recipe=str(answer.recipe), path=answer.diagnostics.retrieval_path,
         trees=tuple((hit, tree(hit, answer)) for hit in answer.hits),
-        routes=tuple(_told(ranking) for ranking in answer.diagnostics.routes),
+        routes=_ran(answer),
     )  # fmt: skip
 
 
@@ -125,22 +126,25 @@ def tree(hit: Hit, answer: Answer) -> Node:
     if recipe.alpha:
         quality = _node("quality", "product", _leaf("alpha", recipe.alpha), _leaf("memory_score", about["memory_score"]))
         node = _node("with quality", "sum", node, quality)
+    node = _reread(node, about["rerank"], recipe) if "rerank" in about else node
     return dataclasses.replace(node, name="final_score", note=_marginal(about))
 
 
-def why_not(query: Query, recipe: Recipe, embedding: Embedding | None, store: Store, expected: str) -> Explanation:
+def why_not(
+    query: Query, recipe: Recipe, embedding: Embedding | None, store: Store, expected: str, judges: Judges | None = None
+) -> Explanation:
     """Which gate lost a record, in the order of the read path; or where it stands."""
-    gate, reason, details = _gate(query, recipe, embedding, store, expected)
-    answer = recall(query, recipe, embedding, store)
+    answer = recall(query, recipe, embedding, store, judges)
+    gate, reason, details = _gate(query, recipe, embedding, store, expected, judges, answer)
     return Explanation(
         query=query.text, recipe=str(recipe), path=answer.diagnostics.retrieval_path, expected=expected, gate=gate, reason=reason,
-        details=details, routes=tuple(_told(ranking) for ranking in answer.diagnostics.routes),
+        details=details, routes=_ran(answer),
         trees=tuple((hit, tree(hit, answer)) for hit in answer.hits if hit.id == expected),
     )  # fmt: skip
 
 
 def _gate(
-    query: Query, recipe: Recipe, embedding: Embedding | None, store: Store, expected: str
+    query: Query, recipe: Recipe, embedding: Embedding | None, store: Store, expected: str, judges: Judges | None, answer: Answer
 ) -> tuple[str, str, Mapping[str, Any]]:
     anywhere = Where(owner=query.where.owner, tenant=query.scope.tenant, now=query.where.now, timeless=True)
     key = store.resolve(anywhere, [expected]).get(expected)
@@ -152,8 +156,9 @@ def _gate(
         return *hidden, {}
     keys = {key, *store.resolve(anywhere, part_ids(record)).values()}
     details = {spec.name: _on_route(spec, keys, record, query, recipe, embedding, store) for spec in recipe.routes}
-    stages, answer = go(query, recipe, embedding, store, whole=True), recall(query, recipe, embedding, store)
-    return *late_gate(key, record, answer, stages, [candidate.key for candidate in by_fusion(stages, recipe, store)]), details
+    stages = go(query, recipe, embedding, store, judges, whole=True)
+    fused = [candidate.key for candidate in by_fusion(stages, recipe, store)]
+    return *late_gate(key, record, answer, stages, fused), details
 
 
 def _hidden(record: Record, facts: Facts, where: Where) -> tuple[str, str] | None:
@@ -321,6 +326,22 @@ def _fused(
     return _node(name, "sum", *parts)
 
 
+def _reread(node: Node, seen: Mapping[str, Any], recipe: Recipe) -> Node:
+    """The score so far and the reranker's word, each with its share."""
+    weight, by_rank, rank = recipe.rerank_weight, recipe.rerank_by == "rank", seen["rank"]
+    so_far = node if by_rank else _node("share of the best", "ratio", node, _leaf("best score", seen["best"]))
+    kept = _node("score so far", "product", _leaf("1 - rerank_weight", 1 - weight), so_far)
+    if rank is None:
+        return _node("reread", "sum", kept, note=f"beyond what {seen['name']} read")
+    unread = seen["relevance"] is None
+    note = f"{seen['name']}: " + ("can't read it, so it keeps its place" if unread else f"rank {rank}, {seen['relevance']:.6g}")
+    if by_rank:
+        below = _node("k + rank", "sum", _leaf("rrf_k", recipe.rrf_k), _leaf("rank", rank))
+        return _node("reread", "sum", kept, _node("rerank", "ratio", _leaf("rerank_weight", weight), below, note=note))
+    voice = so_far if unread else _leaf("relevance", seen["relevance"])
+    return _node("reread", "sum", kept, _node("rerank", "product", _leaf("rerank_weight", weight), voice, note=note))
+
+
 def _raw(spec: RouteSpec) -> str:
     return {"lexical": "BM25", "vector": "cosine", "tokens": "share"}.get(spec.kind, "score")
 
@@ -337,6 +358,16 @@ def _marginal(about: Mapping[str, Any]) -> str:
         return ""
     near = f", nearest {seen['nearest']}" if seen["nearest"] else ""
     return f"mmr {seen['mmr']:.6g} = relevance {seen['relevance']:.6g} against redundancy {seen['redundancy']:.3g}{near}"
+
+
+def _ran(answer: Answer) -> tuple[str, ...]:
+    """What became of each route, and of the reading again."""
+    found, read = answer.diagnostics, answer.diagnostics.rerank
+    routes = tuple(_told(ranking) for ranking in found.routes)
+    if read is None:
+        return routes
+    said = f"{read.candidates} read by {read.name}, {read.ms:.2f} ms" if read.status == RAN else f"{read.status}: {read.reason}"
+    return (*routes, f"rerank: {said}")
 
 
 def _told(ranking) -> str:

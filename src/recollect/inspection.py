@@ -19,6 +19,7 @@ from .recall import Stages, go, places, recall
 from .recipes import Recipe
 from .records import Record
 from .render import Rendered, render
+from .rerank import Judges
 
 MOST = 100  # candidates told of
 
@@ -51,11 +52,12 @@ class Inspection:
 
 
 def inspect(
-    query: Query, recipe: Recipe, embedding: Embedding | None, store: Store, *, most: int = MOST, max_chars: int = 2000
-) -> Inspection:
+    query: Query, recipe: Recipe, embedding: Embedding | None, store: Store, judges: Judges | None = None, *, most: int = MOST,
+    max_chars: int = 2000,
+) -> Inspection:  # fmt: skip
     """See the module. `most`: so many candidates at most, the first by fused rank."""
-    answer = recall(query, recipe, embedding, store)
-    stages = go(query, recipe, embedding, store, whole=True)
+    answer = recall(query, recipe, embedding, store, judges)
+    stages = go(query, recipe, embedding, store, judges, whole=True)
     return Inspection(
         answer=answer, block=render(answer, profile=answer.profile, max_chars=max_chars),
         candidates=tuple(_standings(answer, stages, store, most)),

@@ -28,13 +28,14 @@ from .ingest import Draft, Ids, additions, amended, as_they_are, pending
 from .inspection import Inspection, inspect
 from .messages import read_messages
 from .parts import in_parts, part_ids
-from .ports import Amend, Change, Embedder, Forget, Holding, Neighborhood, Node
+from .ports import Amend, Change, Embedder, Forget, Holding, Neighborhood, Node, Reranker
 from .query import Query, Where
 from .rankings import Answer
 from .recall import recall
 from .recipes import Recipe, as_recipe
 from .records import EMPTY, PART, SHOWN, Record, Scope, micros
 from .render import Rendered, render, strip_blocks
+from .rerank import Judges
 from .settings import Settings, checked_live, live_recipe, load, models_folder
 from .stores import open_store
 from .summarise_chat import ByChat
@@ -60,10 +61,11 @@ class Memory:
         clock: Clock,
         worker: Worker | None = None,
         summariser: Summariser | None = None,
+        judges: Judges | None = None,
     ) -> None:
         self.scope = scope
         self._store, self._embedding, self._base, self._clock = store, embedding, recipe, clock
-        self._ids = Ids()
+        self._judges, self._ids = judges, Ids()
         self._archives: dict[str, Any] = {}
         self._summariser = summariser or summaries.RULES
         self._worker = worker or (Worker(store, embedding) if embedding is not None else None)
@@ -78,6 +80,7 @@ class Memory:
         recipe: Recipe | str | Mapping[str, Any] | None = None,
         embedder: Embedder | str | None = None,
         summariser: Summariser | str | None = None,
+        reranker: Reranker | str | None = None,
         clock: Clock | None = None,
         settings: Settings | None = None,
         scope: Scope | None = None,
@@ -88,17 +91,20 @@ class Memory:
         base = as_recipe(recipe if recipe is not None else settings.recipe)
         embedding = open_embedding(embedder if embedder is not None else settings.embedder, settings)
         store = open_store(url if url is not None else settings.db, busy_seconds=settings.busy)
+        judges = open_judges(reranker if reranker is not None else settings.reranker, settings)
         try:
             summariser = open_summariser(summariser if summariser is not None else settings.summariser, settings, store)
         except Exception:
             store.close()
             raise
-        return cls(store, scope, embedding=embedding, recipe=base, clock=clock or _now, summariser=summariser)
+        own = {"embedding": embedding, "clock": clock or _now, "summariser": summariser, "judges": judges}
+        return cls(store, scope, recipe=base, **own)
 
     def for_owner(self, owner: str | Scope) -> Memory:
         """The same open store, for somebody else; close the first one only."""
         scope = owner if isinstance(owner, Scope) else Scope(owner=owner)
         own = {"embedding": self._embedding, "clock": self._clock, "worker": self._worker, "summariser": self._summariser}
+        own["judges"] = self._judges
         return Memory(self._store, scope, recipe=self._base, **own)
 
     # Write
@@ -183,7 +189,7 @@ class Memory:
         (ids that are in view already), vectors (view to numbers, instead of embedding the question).
         """
         recipe = self.recipe if recipe is None else as_recipe(recipe)
-        answer = recall(self._query(query, recipe, **asked), recipe, self._embedding, self._store)
+        answer = recall(self._query(query, recipe, **asked), recipe, self._embedding, self._store, self._judges)
         if self._worker is not None and any("wait" in ranking.reason for ranking in answer.diagnostics.routes):
             self._worker.kick()
         return answer
@@ -193,13 +199,15 @@ class Memory:
         recipe = self.recipe if recipe is None else as_recipe(recipe)
         question = self._query(query, recipe, **asked)
         if expect is None:
-            return explain_answer(recall(question, recipe, self._embedding, self._store))
-        return why_not(question, recipe, self._embedding, self._store, expect.id if isinstance(expect, Record) else expect)
+            return explain_answer(recall(question, recipe, self._embedding, self._store, self._judges))
+        name = expect.id if isinstance(expect, Record) else expect
+        return why_not(question, recipe, self._embedding, self._store, name, self._judges)
 
     def inspect(self, query: str, *, recipe: Any = None, max_chars: int = 2000, **asked: Any) -> Inspection:
         """The whole picture: the answer, the block made of it, and every candidate with the gate that kept it out."""
         recipe = self.recipe if recipe is None else as_recipe(recipe)
-        return inspect(self._query(query, recipe, **asked), recipe, self._embedding, self._store, max_chars=max_chars)
+        question = self._query(query, recipe, **asked)
+        return inspect(question, recipe, self._embedding, self._store, self._judges, max_chars=max_chars)
 
     def context(
         self, query: str, *, max_chars: int = 2000, max_tokens: int | None = None, ids: bool = False, **asked: Any
@@ -520,14 +528,24 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
+def open_judges(spec: Reranker | str, settings: Settings) -> Judges:
+    """Rerankers by name, opened when a recipe asks for one, with the deadline, keys and folders of the settings."""
+
+    def opened(name: Reranker | str) -> Reranker:
+        from .rerankers import open_reranker
+
+        return open_reranker(name, models_dir=models_folder(settings), **settings.of(str(name)))
+
+    own = spec if isinstance(spec, str) else opened(spec)
+    return Judges(own, opened, deadline=settings.deadline, wall=time.time)
+
+
 def open_embedding(spec: Embedder | str, settings: Settings) -> Embedding | None:
     """The embedder of a name or an object, with the deadline, keys and folders of the settings."""
     from .embedders import embedder_of, open_embedder
 
     def options(name: str) -> dict[str, Any]:
-        base_url = settings.ollama_base_url if name.startswith("ollama") else settings.openai_base_url
-        key = settings.openai_api_key or None
-        return {"models_dir": models_folder(settings), "api_key": key, "base_url": base_url or None}
+        return {"models_dir": models_folder(settings), **settings.of(name)}
 
     embedder = open_embedder(spec, **options(str(spec)))
     if embedder is None:

@@ -33,6 +33,7 @@ class Profile:
     dimension: int
     fingerprint: str  # provider, model, dimension, prefix version, weights: equal means comparable
     scripts: frozenset[str] = frozenset()  # scripts it can read ("latin", "han", …); empty: all
+    languages: frozenset[str] = frozenset()  # those it is good at ("en", …); empty: all of its scripts
     weight: float = 1.0  # what its route is worth beside BM25, measured
     inline: bool = False  # microseconds a text and no I/O: embedded in the write itself
     max_chars: int = 8_000  # longer text is cut before it is sent
@@ -49,6 +50,28 @@ class Embedder(Protocol):
 
     def embed_documents(self, texts: Sequence[str]) -> np.ndarray:
         """float32, one row a text."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeProfile:
+    """Who a reranker is. What it can't read it is not asked about."""
+
+    name: str  # "cross-encoder", "late", …
+    model: str
+    scripts: frozenset[str] = frozenset()  # as of a Profile
+    languages: frozenset[str] = frozenset()
+    inline: bool = False  # a millisecond or two for all texts, and no I/O: asked without a thread
+    max_chars: int = 8_000  # longer text is cut before it is judged
+    licence: str = ""
+
+
+class Reranker(Protocol):
+    """Reads a question together with each of some texts and says how well each answers it. Raises when it can't."""
+
+    profile: JudgeProfile
+
+    def scores(self, query: str, texts: Sequence[str]) -> Sequence[float]:
+        """One finite number a text, in their order; the larger, the better. From 0 to 1 where scores are to be mixed."""
 
 
 class Extraction(NamedTuple):

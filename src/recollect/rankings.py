@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .query import Query
 from .records import EMPTY, Record
@@ -33,6 +33,16 @@ class Ranking(NamedTuple):
     reasons: Mapping[int, str] = EMPTY  # key → how the route came to it, where it can tell
 
 
+class Reranked(NamedTuple):
+    """What became of reading the best candidates again."""
+
+    name: str
+    status: str = RAN
+    reason: str = ""
+    candidates: int = 0  # read
+    ms: float = 0.0
+
+
 class Candidate:
     """A record on its way through the read path. Defaults live on the class: most candidates never leave them."""
 
@@ -47,6 +57,7 @@ class Candidate:
     final = 0.0
     mmr: float | None = None
     diversity: Mapping[str, object] | None = None
+    judged: Mapping[str, Any] | None = None
 
     def __init__(self, key: int, places: Sequence[tuple[int, int, float, float]] = ()) -> None:
         self.key = key
@@ -108,12 +119,13 @@ class Diagnostics:
 
     retrieval_path: str
     routes: tuple[Ranking, ...] = ()
+    rerank: Reranked | None = None  # None: this recipe has nothing read again
     notes: tuple[str, ...] = ()
     ms: float = 0.0
 
     @property
     def degraded(self) -> bool:
-        return any(r.status in (FAILED, TIMED_OUT) for r in self.routes)
+        return any(r.status in (FAILED, TIMED_OUT) for r in (*self.routes, *filter(None, [self.rerank])))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,6 +1,6 @@
 """The read path: a question in, an answer out. The order of the stages is fixed; a recipe holds their numbers.
 
-query → routes (side by side) → gather → fuse → score → diversify → expand → Answer
+query → routes (side by side) → gather → fuse → score → rerank → diversify → expand → Answer
 
 Every stage is a function of one module each. `Stages` keeps what each of them made, so that the explanation is
 the same computation told again, not a second one.
@@ -22,9 +22,10 @@ from .fuse import fuse
 from .gather import gather
 from .ports import Store
 from .query import Query
-from .rankings import FAILED, RAN, TIMED_OUT, Answer, Candidate, Diagnostics, Hit, Place, Ranking
+from .rankings import FAILED, RAN, TIMED_OUT, Answer, Candidate, Diagnostics, Hit, Place, Ranking, Reranked
 from .recipes import Recipe
 from .records import Record
+from .rerank import Judges, rerank
 from .routes import run
 from .score import age_days, ordered, score
 
@@ -68,12 +69,13 @@ class Stages:
     final: list[Candidate]
     desk: Desk
     passages: Mapping[int, int]
+    reranked: Reranked | None
     ms: float
 
 
-def recall(query: Query, recipe: Recipe, embedding: Embedding | None, store: Store) -> Answer:
+def recall(query: Query, recipe: Recipe, embedding: Embedding | None, store: Store, judges: Judges | None = None) -> Answer:
     """The hits for a question, best first, with everything needed to say why."""
-    stages = go(query, recipe, embedding, store)
+    stages = go(query, recipe, embedding, store, judges)
     top = _caught_up(stages.final, query, recipe, store)[: query.limit]
     records = stages.desk.records([candidate.key for candidate in top])
     neighbours = expand(top, records, query, recipe, store)
@@ -94,6 +96,14 @@ def recall(query: Query, recipe: Recipe, embedding: Embedding | None, store: Sto
     )  # fmt: skip
 
 
+def _said(top: Sequence[Candidate], chars: int, passages: Mapping[int, int], desk: Desk) -> list[str]:
+    """What of each candidate is read with the question: the speaker and the text, of a long one the best part."""
+    keys = [passages.get(candidate.key, candidate.key) for candidate in top]
+    held = desk.records(keys)
+    spoken = ((held[key].speaker, held[key].text) if key in held else ("", "") for key in keys)
+    return [(f"{speaker}: {text}" if speaker and text else text)[:chars] for speaker, text in spoken]
+
+
 def _passages(top: Sequence[Candidate], stages: Stages) -> dict[int, str]:
     """What of the long ones answers the question: the best part."""
     best = {candidate.key: stages.passages[candidate.key] for candidate in top if candidate.key in stages.passages}
@@ -101,26 +111,30 @@ def _passages(top: Sequence[Candidate], stages: Stages) -> dict[int, str]:
     return {key: parts[part].text for key, part in best.items() if part in parts}
 
 
-def go(query: Query, recipe: Recipe, embedding: Embedding | None, store: Store, *, whole: bool = False) -> Stages:
+def go(
+    query: Query, recipe: Recipe, embedding: Embedding | None, store: Store, judges: Judges | None = None, *, whole: bool = False
+) -> Stages:  # fmt: skip
     """The stages up to the final order of the candidates; `whole`: of all in the pool, for whoever asks why not."""
     started = perf_counter()
     rankings, passages = gather(
         run(query, recipe, embedding, store), query, recipe, store, lambda ask, deeper: run(ask, deeper, embedding, store)
     )
     desk = Desk(store, _space(query, embedding))
-    size = max(recipe.pool.size(query.limit), query.limit)
+    read = recipe.rerank_top.size(query.limit) if recipe.rerank and recipe.rerank_weight else 0
+    size = max(recipe.pool.size(query.limit), query.limit, read)
     rescored = bool(recipe.alpha or recipe.decay or recipe.sessions != "off")
     # When nothing after fusion can change the order, what lies beyond the limit need not be looked at.
-    plain = not (rescored or whole or recipe.mmr is not None or recipe.kind_limits or query.first_turn)
+    plain = not (rescored or whole or read or recipe.mmr is not None or recipe.kind_limits or query.first_turn)
     pool = ordered(_known(fuse(rankings, recipe, query.limit if plain else size), store), "fused")[:size]
     scored = score(list(pool), query, recipe, store)
     if rescored:
         scored = ordered(scored, "final")
+    scored, reranked = rerank(scored, query, recipe, judges, lambda top, chars: _said(top, chars, passages, desk))
     scored = _limited(scored, recipe)
     final = diversify(scored, recipe, query.limit, desk.records, desk.vectors)
     return Stages(
         rankings=rankings, pool=pool, scored=scored, final=final, desk=desk, passages=passages,
-        ms=(perf_counter() - started) * 1000,
+        reranked=reranked, ms=(perf_counter() - started) * 1000,
     )  # fmt: skip
 
 
@@ -199,6 +213,8 @@ def _explained(candidate: Candidate, names: Sequence[str], stages: Stages, query
         nearest = candidate.diversity["nearest"]
         named = None if nearest is None else stages.desk.ids([nearest]).get(nearest)
         numbers["diversity"] = {**candidate.diversity, "nearest": named}
+    if candidate.judged is not None:
+        numbers["rerank"] = {"name": stages.reranked.name, **candidate.judged}
     ways = {ranking.route.name: ranking.reasons[candidate.key] for ranking in stages.rankings if candidate.key in ranking.reasons}
     return numbers | ({"ways": ways} if ways else {})
 
@@ -208,7 +224,10 @@ def _diagnosed(stages: Stages, query: Query, store: Store) -> Diagnostics:
     path = _path(stages.rankings)
     if not stages.pool and path != "token_recall_after_embed_error" and not store.select(query.where, order="newest", limit=1):
         path = "skipped_empty_store"
-    return Diagnostics(retrieval_path=path, routes=tuple(stages.rankings), notes=tuple(notes), ms=stages.ms)
+    notes += [f"rerank: {stages.reranked.reason}"] if stages.reranked is not None and stages.reranked.reason else []
+    return Diagnostics(
+        retrieval_path=path, routes=tuple(stages.rankings), rerank=stages.reranked, notes=tuple(notes), ms=stages.ms
+    )
 
 
 def _path(rankings: Sequence[Ranking]) -> str:

@@ -91,7 +91,8 @@ class PoolShape:
 
 
 _KIND = Choice(KINDS, "kinds of record")
-_ROUTE_POOL, _FUSED_POOL, _MMR_POOL = Pool(times=10, least=50), Pool(times=4, least=50), Pool(least=20)
+_ROUTE_POOL, _FUSED_POOL, _TOP_POOL = Pool(times=10, least=50), Pool(times=4, least=50), Pool(least=20)
+_RERANKERS = Name(r"(?a)[a-z][a-z0-9_-]{0,39}", "a reranker's name such as auto, late or cross-encoder")
 _NAMES = Name(r"(?ai)[a-z_][\w-]{0,39}(\([\w-]{1,40}\))?", "a short name such as lexical, vec_full or vector(semantic)")
 
 
@@ -179,12 +180,16 @@ class Recipe:
     sessions: str = entry(Choice(("off", "first", "only")), "off", "whether whole sessions stand in for their turns")
     support: float = entry(Number(0, 5), 0.6, "share of its best turn's fused score that a session gains")
     support_cap: float = entry(Number(0, 5), 0.12, "the most it gains")
+    rerank: str | None = entry(_RERANKERS, None, "who reads the best candidates again, with the question", none=True)
+    rerank_top: Pool = entry(PoolShape(), _TOP_POOL, "how many candidates it reads")  # noqa: RUF009
+    rerank_by: str = entry(Choice(("rank", "score")), "rank", "whether its order counts, or its scores from 0 to 1")
+    rerank_weight: float = entry(Number(0, 1), 1.0, "what its word counts against the score so far; 0: it is not asked")
     mmr: float | None = entry(Number(0, 1), None, "lambda: relevance (1) against novelty (0); none: no diversifying", none=True)
     redundancy: tuple[tuple[str, float], ...] = entry(
         Pairs(Choice(MEASURES), Number(0, 1), 1), (("words", 1.0),), "what counts as repetition: the largest of weight × measure"
     )
     duplicate: float | None = entry(Number(0, 1), None, "redundancy from which a hit says the same thing", none=True)
-    mmr_pool: Pool = entry(PoolShape(), _MMR_POOL, "how many candidates are diversified")  # noqa: RUF009
+    mmr_pool: Pool = entry(PoolShape(), _TOP_POOL, "how many candidates are diversified")  # noqa: RUF009
     normalise: bool = entry(Switch(), False, "divide relevance by its maximum over the pool before diversifying")
     refill: bool = entry(Switch(), True, "bring duplicates back when nothing else is left; false drops them")
     neighbours: int = entry(Whole(0, 20), 0, "turns brought along on either side of a hit")

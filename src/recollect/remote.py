@@ -1,6 +1,6 @@
 """The one way to a remote model: JSON over HTTP with a deadline that holds, retries, and a circuit breaker.
 
-For the embedders `openai` and `ollama`, for `chat`, and for any adapter like them. Not a general HTTP client: it follows no
+For remote embedders and rerankers, for `chat`, and for any adapter like them. Not a general HTTP client: it follows no
 redirect (a key must not travel to another host) and uses no proxy (name a gateway as the base URL instead). What a failure is
 called depends on who asks: `Troubles`.
 

@@ -36,6 +36,7 @@ class Settings:
     owner: str | None = None
     recipe: str | Mapping[str, Any] = "balanced"
     embedder: str = "auto"
+    reranker: str = "auto"
     models: str = ""
     deadline: float = 3.0  # seconds a question waits for its vector
     busy: float = 30.0  # seconds to wait for another process's lock
@@ -47,6 +48,16 @@ class Settings:
     chat_api_key: str = ""
     chat_budget: int = 200_000  # tokens a day (UTC)
     summariser: str = "rules"  # or "llm", by the language model
+    cohere_api_key: str = ""
+    cohere_base_url: str = ""
+    voyage_api_key: str = ""
+    voyage_base_url: str = ""
+
+    def of(self, name: str) -> dict[str, str | None]:
+        """The key and the address of whom a name or a space begins with; OpenAI's, where that is nobody's of its own."""
+        provider = next((one for one in ("ollama", "cohere", "voyage") if name.startswith(one)), "openai")
+        key, address = getattr(self, f"{provider}_api_key", ""), getattr(self, f"{provider}_base_url")
+        return {"api_key": key or None, "base_url": address or None}
 
     def __repr__(self) -> str:
         """Without the key."""
@@ -129,7 +140,10 @@ def _changed(base: Recipe, live: Mapping[str, Any]) -> Recipe:
     return recipe.with_weights(live["weights"]) if live.get("weights") else recipe
 
 
-_ELSEWHERE = {"openai_api_key": "OPENAI_API_KEY", "openai_base_url": "OPENAI_BASE_URL", "ollama_base_url": "OLLAMA_HOST"}
+_ELSEWHERE = {
+    "openai_api_key": "OPENAI_API_KEY", "openai_base_url": "OPENAI_BASE_URL", "ollama_base_url": "OLLAMA_HOST",
+    "cohere_api_key": "COHERE_API_KEY", "voyage_api_key": "VOYAGE_API_KEY",
+}  # fmt: skip
 
 
 def _candidates(named: str, env: Mapping[str, str]) -> list[Path]:

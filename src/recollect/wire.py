@@ -30,6 +30,7 @@ def answer_json(answer: Answer) -> dict[str, Any]:
         "diagnostics": {
             "retrieval_path": found.retrieval_path, "degraded": found.degraded, "notes": list(found.notes),
             "routes": [route_json(ranking) for ranking in found.routes], "ms": round(found.ms, 3),
+            "rerank": None if found.rerank is None else {**found.rerank._asdict(), "ms": round(found.rerank.ms, 3)},
         },
     }  # fmt: skip
 

@@ -25,11 +25,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..errors import EmbedderFailed, ModelDamaged
+from ..errors import ModelDamaged
 from ..ports import Profile
 from ..records import SPOKEN
 from .models import ARCTIC, path_of
 from .rows import checked_rows, unit_rows
+from .running import fed, run, session
 from .wordpiece import CLS, SEP, UNKNOWN, bert_uncased
 
 if TYPE_CHECKING:
@@ -74,50 +75,32 @@ class LocalEmbedder:
 
     def _rows(self, texts: Sequence[str], prefix: str = "", skip: int = 0) -> np.ndarray:
         """A row a text; zeros where no piece after the prefix is known."""
-        session = self._loaded()
+        held = self._loaded()
         rows = np.zeros((len(texts), DIMENSION), dtype=np.float32)
         for row, text in zip(rows, texts, strict=True):
             pieces = bert_uncased().encode(prefix + text[: self.profile.max_chars], PIECES - 2)
             if any(piece != UNKNOWN for piece in pieces[skip:]):
-                row[:] = _run(session, pieces)
+                row[:] = _vector(held, pieces)
         return unit_rows(checked_rows(rows, count=len(texts), dimension=DIMENSION, who=MODEL))
 
     def _loaded(self) -> InferenceSession:
         if self._session is None:
             with self._loading:
                 if self._session is None:
-                    session = _session(self._path)
-                    _test(session, self._path)
-                    self._session = session
+                    opened = session(self._path, f"recollect models install {MODEL}")
+                    _test(opened, self._path)
+                    self._session = opened
         return self._session
 
 
-def _session(path: Path) -> InferenceSession:
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    options.log_severity_level = 3
-    try:
-        return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-    except Exception as error:  # onnxruntime has its own family of exceptions and publishes no base of it
-        cure = f"recollect models install {MODEL}"
-        raise ModelDamaged(f"onnxruntime can't read {path}: {str(error)[:200]}", hint=cure) from error
+def _vector(held: InferenceSession, pieces: list[int]) -> np.ndarray:
+    """What stands at [CLS]."""
+    return run(held, "last_hidden_state", fed([CLS, *pieces, SEP]), MODEL)[0, 0]
 
 
-def _run(session: InferenceSession, pieces: list[int]) -> np.ndarray:
-    numbers = np.array([[CLS, *pieces, SEP]], dtype=np.int64)
-    fed = {"input_ids": numbers, "attention_mask": np.ones_like(numbers), "token_type_ids": np.zeros_like(numbers)}
-    try:
-        return session.run(["last_hidden_state"], fed)[0][0, 0]
-    except Exception as error:  # as above
-        raise EmbedderFailed(f"onnxruntime could not run {MODEL}: {str(error)[:200]}") from error
-
-
-def _test(session: InferenceSession, path: Path) -> None:
+def _test(held: InferenceSession, path: Path) -> None:
     """Compare a known sentence with what it has to be."""
-    seen = unit_rows(_run(session, bert_uncased().encode(KNOWN, PIECES))[None])[0][list(REFERENCE)]
+    seen = unit_rows(_vector(held, bert_uncased().encode(KNOWN, PIECES))[None])[0][list(REFERENCE)]
     due = np.array(list(REFERENCE.values()), dtype=np.float32)
     distance = float(np.linalg.norm(seen - due) / np.linalg.norm(due))
     if not distance <= _WRONG:  # NaN is wrong as well

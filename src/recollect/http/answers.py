@@ -84,12 +84,21 @@ class Route(BaseModel):
     weight: float
 
 
+class Reranked(BaseModel):
+    name: str
+    status: str
+    reason: str
+    candidates: int
+    ms: float
+
+
 class Diagnostics(BaseModel):
     retrieval_path: str
     degraded: bool
     notes: list[str]
     routes: list[Route]
     ms: float
+    rerank: Reranked | None = Field(None, description="What became of reading the best again; null where the recipe wants none.")
 
 
 class Answer(BaseModel):

@@ -35,6 +35,7 @@ STATUS: Mapping[type[Exception], int] = {
     errors.EmbedderFailed: 503,
     errors.MissingExtra: 503,
     errors.UnknownEmbedder: 503,
+    errors.UnknownReranker: 503,
     errors.ModelNotInstalled: 503,
     errors.ModelDamaged: 503,
 }
