@@ -94,6 +94,7 @@ ORDER = (
     "evaluate",
     "http",
     "mcp",
+    "adapters",
     "cli",
     "__main__",
 )

@@ -75,9 +75,23 @@ class AsyncMemory:
         """What `Memory.open` takes; await it, or use it with `async with`. `threads`: how many calls run side by side."""
         return Opening(cls, partial(Memory.open, *given, **named), threads)
 
+    @classmethod
+    def of(cls, memory: Memory | AsyncMemory) -> AsyncMemory:
+        """A memory for asyncio, whichever of the two is given."""
+        return memory if isinstance(memory, AsyncMemory) else cls(memory)
+
+    @property
+    def memory(self) -> Memory:
+        """The Memory inside, for a thread that may wait."""
+        return self._memory
+
     @property
     def scope(self) -> Scope:
         return self._memory.scope
+
+    async def run(self, call: Callable[..., T], /, *given: Any, **named: Any) -> T:
+        """A call of yours in one of the threads: for several steps on the Memory inside that belong together."""
+        return await self._threads.run(call, *given, **named)
 
     @property
     def recipe(self) -> Awaitable[Recipe]:

@@ -1,0 +1,58 @@
+"""Adapters are optional: none is imported unasked, a missing framework is named with its cure; and their page's examples run."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGE = (ROOT / "docs" / "adapters.md").read_text(encoding="utf-8")
+EXAMPLES = re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+FRAMEWORKS = {"langgraph": ("langgraph", "langgraph"), "anthropic_tool": ("anthropic", "anthropic")}  # module: package, extra
+SHARED = {"__init__", "carried", "matching"}
+
+
+@pytest.mark.parametrize("number", range(len(EXAMPLES)))
+def test_the_pages_examples_run(number, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("OPENAI_API_KEY", "RECOLLECT_OWNER", "RECOLLECT_DB", "RECOLLECT_RECIPE", "RECOLLECT_CONFIG"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("RECOLLECT_EMBEDDER", "static")
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said):
+        exec(compile(EXAMPLES[number], f"docs/adapters.md, example {number + 1}", "exec"), {"__name__": "__main__"})
+    assert said.getvalue().strip()
+
+
+def test_every_adapter_is_on_the_page_and_here():
+    files = {path.stem for path in (ROOT / "src" / "recollect" / "adapters").glob("*.py")} - SHARED
+    assert files == set(FRAMEWORKS)
+    for name, (_, extra) in FRAMEWORKS.items():
+        assert f"recollect.adapters.{name}" in PAGE and (extra is None or f"recollect[{extra}]" in PAGE)
+
+
+@pytest.mark.parametrize("name", [name for name, (package, _) in FRAMEWORKS.items() if package and name != "anthropic_tool"])
+def test_a_missing_framework_is_named_with_its_cure(name):
+    package, extra = FRAMEWORKS[name]
+    code = (
+        f"import sys; sys.modules[{package!r}] = None\n"
+        f"try: import recollect.adapters.{name}\nexcept ImportError as error: print(error)"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert f'pip install "recollect[{extra}]"' in ran.stdout
+
+
+def test_no_adapter_is_imported_unasked():
+    packages = sorted({package for package, _ in FRAMEWORKS.values() if package})
+    code = (
+        "import sys, recollect.adapters, recollect.memory, recollect.aio, recollect.cli, recollect.settings\n"
+        f"print([name for name in {packages!r} if name in sys.modules])"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert ran.stdout.strip() == "[]"
