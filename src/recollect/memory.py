@@ -90,8 +90,8 @@ class Memory:
         scope = scope or Scope(owner=owner if owner is not None else settings.owner or "")
         base = as_recipe(recipe if recipe is not None else settings.recipe)
         embedding = open_embedding(embedder if embedder is not None else settings.embedder, settings)
-        store = open_store(url if url is not None else settings.db, busy_seconds=settings.busy)
         judges = open_judges(reranker if reranker is not None else settings.reranker, settings)
+        store = open_store(url if url is not None else settings.db, busy_seconds=settings.busy)
         try:
             summariser = open_summariser(summariser if summariser is not None else settings.summariser, settings, store)
         except Exception:

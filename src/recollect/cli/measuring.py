@@ -6,6 +6,7 @@ import json
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from ..evaluate.kept import Kept
     from ..evaluate.report import Table
     from ..evaluate.run import System
+    from ..rerank import Judges
     from .terminal import Screen
 
 NO_ANSWER = ("adversarial",)  # LoCoMo's questions about what never happened
@@ -57,11 +59,11 @@ def _measured(args: Namespace, screen: Screen) -> dict[str, Any]:
     first, whole = next(iter(systems.items()))
     varied = parts(whole) if args.ablate and isinstance(whole, Recipe) else {}
     with embedder(args) as kept, screen.progress("measuring") as bar:
-        runs = []
+        runs, readers = [], judges(args)
         for one in sets:
             if kept is not None:
                 kept.told = lambda done, name=one.name: bar.step(done, 0, f"{name}: embedding")
-            runs.append(run(one, {**systems, **varied}, kept, lambda done, total, name: bar.step(done, total, name)))
+            runs.append(run(one, {**systems, **varied}, kept, bar.step, judges=readers))
         about = {"name": "none"} if kept is None else {"name": kept.profile.name, "space": kept.space}
     found = result(only(runs, list(systems)), about)
     return found | ({"ablation": ablation(runs, first, list(varied))} if varied else {})
@@ -95,6 +97,15 @@ def _systems(asked: list[str] | None) -> dict[str, System]:
 
     words = asked or [*PRESETS, *BASELINES]
     return {word if word in BASELINES else str(as_recipe(word)): word if word in BASELINES else as_recipe(word) for word in words}
+
+
+def judges(args: Namespace) -> Judges:
+    """The rerankers that recipes may name, with all the time they need."""
+    from ..evaluate.run import OUT_OF_TIME
+    from ..memory import open_judges
+
+    settings, _, _ = configured(args)
+    return open_judges(settings.reranker, replace(settings, deadline=OUT_OF_TIME))
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import InvalidDataset, InvalidSetting
 from .entry import FAILED, configured, opened
-from .measuring import embedder, sets_of
+from .measuring import embedder, judges, sets_of
 
 if TYPE_CHECKING:
     from ..evaluate.tune import Stage, Tuned
@@ -55,7 +55,7 @@ def _stage(args: Namespace, screen: Screen) -> Iterator[tuple[Stage, Recipe]]:
         if args.folder:
             from ..evaluate.stages import acted_out
 
-            stages.append(acted_out(sets_of(args), held.enter_context(embedder(args))))
+            stages.append(acted_out(sets_of(args), held.enter_context(embedder(args)), judges(args)))
         if args.feedback:
             memory = held.enter_context(opened(args, screen))
             base = base if args.recipe else memory.recipe
@@ -71,7 +71,7 @@ def _past(args: Namespace, scope: Any, held: ExitStack) -> Stage:
 
     settings, _, url = configured(args)
     embedding = open_embedding(args.embedder or settings.embedder, settings)
-    return remembered(held.enter_context(closing(open_store(url))), scope, embedding)
+    return remembered(held.enter_context(closing(open_store(url))), scope, embedding, judges(args))
 
 
 def _varied(words: str) -> list[dict[str, Any]]:

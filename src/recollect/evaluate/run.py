@@ -21,6 +21,7 @@ from ..ports import Store
 from ..rankings import FAILED, RAN, TIMED_OUT, Answer
 from ..recipes import Recipe, as_recipe
 from ..records import Scope, moment
+from ..rerank import Judges
 from ..stores import open_store
 from .baselines import BASELINES, Baseline
 from .datasets import Dataset, Item, Question, Step, steps
@@ -70,13 +71,14 @@ def named(system: System) -> str:
 
 
 def run(
-    dataset: Dataset, systems: Sequence[System] | Mapping[str, System], embedder: Kept | None, progress: Progress | None = None
-) -> Run:
+    dataset: Dataset, systems: Sequence[System] | Mapping[str, System], embedder: Kept | None,
+    progress: Progress | None = None, *, judges: Judges | None = None,
+) -> Run:  # fmt: skip
     """Every system on every question of a set."""
     labelled = systems if isinstance(systems, Mapping) else {named(system): system for system in systems}
     measured = {label: Measured(label) for label in labelled}
     asked = []
-    with tempfile.TemporaryDirectory(prefix="recollect-eval-") as folder, Theatre(folder, embedder) as theatre:
+    with tempfile.TemporaryDirectory(prefix="recollect-eval-") as folder, Theatre(folder, embedder, judges=judges) as theatre:
         for number, step in enumerate(steps(dataset)):
             theatre.set_for(step, labelled)
             for label, system in labelled.items():
@@ -90,14 +92,17 @@ def run(
 class Theatre:
     """The memory a set is acted out in, and the clock on its wall."""
 
-    def __init__(self, folder: str, embedder: Kept | None, wrap: Callable[[Store], Store] = lambda store: store) -> None:
+    def __init__(
+        self, folder: str, embedder: Kept | None, wrap: Callable[[Store], Store] = lambda store: store,
+        judges: Judges | None = None,
+    ) -> None:  # fmt: skip
         self.embedder = embedder
         self.now = TODAY
         self.embedding = None if embedder is None else Embedding(embedder, deadline=OUT_OF_TIME, wall=lambda: self.now / 1e6)
         self.store = wrap(open_store(str(Path(folder) / "memory.db")))
         self.memory = Memory(
             self.store, Scope(owner="nobody"), embedding=self.embedding,
-            recipe=as_recipe("balanced"), clock=lambda: moment(self.now),
+            recipe=as_recipe("balanced"), clock=lambda: moment(self.now), judges=judges,
         )  # fmt: skip
         self.world: str | None = None
         self.owner = self.memory
@@ -158,6 +163,8 @@ class Theatre:
             into.troubles[trouble] = into.troubles.get(trouble, 0) + 1
         ran = [ranking for ranking in answer.diagnostics.routes if ranking.status == RAN]
         stages = {"recall": took, **{ranking.route.name: ranking.ms for ranking in ran}}
+        if answer.diagnostics.rerank is not None:
+            stages["rerank"] = answer.diagnostics.rerank.ms  # what another system had read already is not read again
         return [hit.id for hit in answer], stages, any(ranking.route.kind == "vector" for ranking in ran)
 
 
@@ -170,4 +177,7 @@ def _draft(item: Item) -> dict[str, object]:
 
 
 def _troubles(answer: Answer) -> list[str]:
-    return [f"{r.route.name} {r.status}: {r.reason}" for r in answer.diagnostics.routes if r.status in (FAILED, TIMED_OUT)]
+    read = answer.diagnostics.rerank
+    unread = [f"rerank {read.status}: {read.reason}"] if read is not None and read.status != RAN else []
+    failed = [r for r in answer.diagnostics.routes if r.status in (FAILED, TIMED_OUT)]
+    return [*(f"{r.route.name} {r.status}: {r.reason}" for r in failed), *unread]

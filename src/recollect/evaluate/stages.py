@@ -15,6 +15,7 @@ from ..memory import Memory
 from ..ports import Store
 from ..recipes import Recipe, as_recipe
 from ..records import Scope, moment
+from ..rerank import Judges
 from .datasets import Dataset, Question, steps
 from .kept import Kept
 from .metrics import TOP
@@ -23,12 +24,13 @@ from .run import Theatre
 from .tune import Asking, Stage
 
 
-def acted_out(sets: Sequence[Dataset], embedder: Kept | None) -> Stage:
+def acted_out(sets: Sequence[Dataset], embedder: Kept | None, judges: Judges | None = None) -> Stage:
     """Every set from its beginning."""
 
     def stage() -> Iterator[Asking]:
         for one in sets:
-            with tempfile.TemporaryDirectory(prefix="recollect-tune-") as folder, Theatre(folder, embedder, Replay) as theatre:
+            place = tempfile.TemporaryDirectory(prefix="recollect-tune-")
+            with place as folder, Theatre(folder, embedder, Replay, judges) as theatre:
                 for step in steps(one):
                     theatre.set_for(step, {})
                     theatre.store.forget()
@@ -37,10 +39,11 @@ def acted_out(sets: Sequence[Dataset], embedder: Kept | None) -> Stage:
     return stage
 
 
-def remembered(store: Store, scope: Scope, embedding: Embedding | None) -> Stage:
+def remembered(store: Store, scope: Scope, embedding: Embedding | None, judges: Judges | None = None) -> Stage:
     """The questions somebody said something about, asked of the memory as it stood then."""
     replay, now = Replay(store), 0
-    memory = Memory(replay, scope, embedding=embedding, recipe=as_recipe("balanced"), clock=lambda: moment(now))
+    own = {"embedding": embedding, "recipe": as_recipe("balanced"), "judges": judges}
+    memory = Memory(replay, scope, clock=lambda: moment(now), **own)
 
     def stage() -> Iterator[Asking]:
         nonlocal now
