@@ -323,7 +323,7 @@ def outcome(store, step: tuple):
 
 def write(store, owner: str, changes: list[tuple]):
     receipt = store.write(owner, [change_of(owner, *change) for change in changes])
-    removed = [receipt.removed.get(table, 0) for table in ("records", "vectors", "jobs")]
+    removed = [receipt.removed.get(table, 0) for table in ("records", "derived", "vectors", "jobs")]
     return receipt.added, receipt.amended, receipt.unchanged, removed
 
 
@@ -408,7 +408,7 @@ def contents(store, owner: str, where: dict):
 
 def status(store, owner: str):
     found = store.status(owner)
-    return [found[name] for name in ("records", "by_kind", "waiting")], sorted(
+    return [found[name] for name in ("records", "by_kind", "derived", "waiting")], sorted(
         str(lane) for lane in found["vectors"] if lane["count"]
     )
 

@@ -78,4 +78,4 @@ def test_what_was_derived_is_not_searched_and_goes_with_its_source(open_memory):
     fact = memory.remember("Rajesh plans vacation", kind="relationship", role="derived", source=f"record:{told.id}", links=[LINK])
     assert [hit.id for hit in memory.recall("vacation", recipe="annie")] == [told.id]
     assert memory.flush() == 0 and memory.reembed(dry_run=True) == {"lacking": 0, "left": 0}
-    assert memory.forget(told)["removed"]["records"] == 2 and memory.list() == [] and fact.role == "derived"
+    assert memory.forget(told)["removed"]["derived"] == 1 and memory.list() == [] and fact.role == "derived"

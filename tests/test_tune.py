@@ -215,7 +215,7 @@ def test_feedback_goes_with_its_record_and_travels_with_its_owner(open_memory, t
     other = Memory.open("memory:", owner="alice", embedder="none")
     load(other, (tmp_path / "out.jsonl").read_bytes().splitlines())
     assert [(label.query, label.id, label.good) for label in labels(other.each())] == [("Where do they live?", goa.id, True)]
-    assert memory.forget(goa)["removed"]["records"] == 2
+    assert memory.forget(goa)["removed"] == {"records": 1, "derived": 1, "vectors": 0, "jobs": 0}
     assert list(labels(memory.each())) == []
 
 

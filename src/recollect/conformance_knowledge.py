@@ -58,7 +58,9 @@ def what_was_derived_has_no_words_and_no_vectors(store: Store) -> None:
 def forgetting_takes_what_was_derived_along(store: Store) -> None:
     _put(store, _note("m1"), _note("m2"), _fact("f1", "m1"), _fact("f2", "f1"), _fact("f3", "m2"))
     _put(store, replace(_fact("n1", "m1"), role="note"))
-    assert store.write(_ALICE, [Forget(id="m1")]).removed["records"] == 3
+    status = store.status(_ALICE)
+    assert (status["records"], status["by_kind"], status["derived"]) == (3, {"relationship": 1, "semantic": 2}, 3)
+    assert dict(store.write(_ALICE, [Forget(id="m1")]).removed) == {"records": 1, "derived": 2, "vectors": 0, "jobs": 0}
     assert set(_records(store)) == {"m2", "f3", "n1"}
 
 
@@ -75,7 +77,7 @@ def what_is_learned_replaces_what_was_learned_before(store: Store) -> None:
         job=job.number,
     )  # fmt: skip
     receipt = store.write(_ALICE, [learn])
-    assert (receipt.added, receipt.amended, receipt.removed["records"]) == (2, 2, 1)
+    assert (receipt.added, receipt.amended, receipt.removed["derived"]) == (2, 2, 1)
     assert set(_records(store)) == {"m1", "m2", "f2", "f3"} and _records(store)["m1"].entities == spoken
     assert store.outbox.waiting(None) == 0 and _records(store)["m2"].superseded_by == "f2"
     store.write(_ALICE, [Amend(id="f2", fields={"superseded_by": "f9"})])

@@ -299,7 +299,7 @@ class Receipt(NamedTuple):
 
     added: int = 0
     amended: int = 0
-    removed: Mapping[str, int] = EMPTY
+    removed: Mapping[str, int] = EMPTY  # records, vectors, jobs; derived, apart from records, where there was any
     unchanged: int = 0  # an Add whose id was there already with the same content
 
 

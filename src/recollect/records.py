@@ -22,8 +22,8 @@ ROLES = ("note", "turn", "session", "summary", "derived", "part", "thread")
 ENTITY_TYPES = ("person", "place", "organisation", "project", "event", "thing")
 DERIVED = "derived"  # the role of what was extracted from another record: the text and vector routes never see it
 SUMMARY = "summary"  # the role of what tells a session in short, and how the id of those that we make begins
-PART, THREAD = "part", "thread"  # a piece of a long text, and the log of a conversation: not shown, unless asked for
-SHOWN = tuple(role for role in ROLES if role not in (PART, THREAD))
+PART, THREAD = "part", "thread"  # a piece of a long text, and the log of a conversation
+SHOWN = tuple(role for role in ROLES if role not in (DERIVED, PART, THREAD))  # what somebody said: listed and counted
 PARTS = "recollect:parts"  # in the metadata of a record that is searched in parts: how many there are
 VIEWS = ("full", "user", "assistant", "next_user", "personal_info", "preferences", "events")
 

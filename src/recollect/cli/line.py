@@ -10,9 +10,10 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from .. import __version__
-from ..records import KINDS, SHOWN, VIEWS
+from ..records import DERIVED, KINDS, SHOWN, VIEWS
 
 ABOUT = "Memory for agents: remembers what was said, recalls it by words, meaning and time, and says why."
+NAMED = (*SHOWN, DERIVED)  # roles that people name
 EXITS = "Exit status: 0 done, 1 failed (one sentence on standard error says why), 2 wrong usage, 130 interrupted."
 
 
@@ -60,7 +61,7 @@ ASK = (
     AS_OF,
     arg("--since", metavar="WHEN", help="only what happened then or later"),
     KIND,
-    words("role", "only records of this role", "ROLE", choices=SHOWN),
+    words("role", "only records of this role", "ROLE", choices=NAMED),
     SESSION,
     PROJECT,
     words("exclude", "leave this record out", "ID"),
@@ -71,7 +72,7 @@ REMEMBER = (
     arg("text", metavar="TEXT", help="the text; - reads it from standard input"),
     arg("--id", metavar="ID", help="its id; else one is made"),
     arg("--kind", metavar="KIND", choices=KINDS, help=f"its kind: {', '.join(KINDS)}"),
-    arg("--role", metavar="ROLE", choices=SHOWN, help=f"its role: {', '.join(SHOWN)}"),
+    arg("--role", metavar="ROLE", choices=NAMED, help=f"its role: {', '.join(NAMED)}"),
     arg("--at", metavar="WHEN", help='when it happened: ISO 8601, or "ageless"; else now'),
     words("tag", "a tag", "WORD"),
     arg("--speaker", metavar="NAME", help="who said it"),
@@ -155,7 +156,7 @@ COMMANDS = (
             arg("--limit", type=int, default=50, metavar="N", help="at most so many; 50 if not given"),
             arg("--order", choices=("newest", "oldest", "turns"), default="newest", help="newest if not given"),
             arg("--after", metavar="ID", help="go on after this record"), KIND,
-            words("role", "only records of this role", "ROLE", choices=SHOWN), SESSION, PROJECT, AS_OF,
+            words("role", "only records of this role", "ROLE", choices=NAMED), SESSION, PROJECT, AS_OF,
             arg("--all", action="store_true", help="also what has expired or was superseded"),
         ),
         examples=("recollect list --kind preference", "recollect list --session s1 --order turns"),

@@ -49,7 +49,9 @@ class InMemoryStore:
         with self._box.change() as tables:
             for change in changes:
                 done.update(_apply(tables, owner, change))
-        removed = {name: done[name] for name in ("records", "vectors", "jobs")} if done["records"] else {}
+        gone = done["records"] + done["derived"]
+        removed = {name: done[name] for name in ("records", "vectors", "jobs")} if gone else {}
+        removed |= {"derived": done["derived"]} if done["derived"] else {}
         return Receipt(done["added"], done["amended"], removed, done["unchanged"])
 
     def resolve(self, where: Where, ids: Sequence[str]) -> dict[str, int]:
@@ -119,6 +121,7 @@ class InMemoryStore:
         return {
             "records": len(shown),
             "by_kind": dict(sorted(Counter(record.kind for record in shown).items())),
+            "derived": sum(row.record.role == DERIVED for row in mine.values()),
             "vectors": [{"space": space, "view": view, "count": n} for (space, view), n in sorted(counts.items())],
             "waiting": self.outbox.waiting(owner),
         }
@@ -228,7 +231,7 @@ def _remove(tables: Tables, row: Row) -> dict[str, int]:
     tables.tell(row)
     vectors = _drop(tables.vectors, [place for place in tables.vectors if place[0] == row.key])
     jobs = _drop(tables.jobs, [number for number, w in tables.jobs.items() if w.job.key == row.key])
-    return {"records": 1, "vectors": vectors, "jobs": jobs}
+    return {"derived" if row.record.role == DERIVED else "records": 1, "vectors": vectors, "jobs": jobs}
 
 
 def _drop(table: dict, keys: list) -> int:

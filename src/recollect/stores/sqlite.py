@@ -90,7 +90,8 @@ class SqliteStore:
             counted = [(*lane, connection.execute(self.q.count_vectors, span(no)).fetchone()[0]) for no, *lane, _ in lanes]
             vectors = [{"space": space, "view": view, "count": count} for space, view, count in counted if count]
             return {
-                "records": sum(kinds.values()), "by_kind": kinds, "vectors": vectors,
+                "records": sum(kinds.values()), "by_kind": kinds,
+                "derived": connection.execute(self.q.count_derived, (low, high)).fetchone()[0], "vectors": vectors,
                 "waiting": connection.execute(self.q.count_jobs, (low, high, None)).fetchone()[0],
                 "schema": connection.execute("PRAGMA user_version").fetchone()[0], "bytes": self.file.size(),
             }  # fmt: skip

@@ -318,14 +318,15 @@ class Writing:
         while going:
             found = self.puts.find(mark.no, name := going.pop())
             if found is not None:
-                self._remove(mark, found[0])
+                self._remove(mark, found[0], found[1].role)
                 going += self.puts.derived(mark.no, f"record:{name}", facts=False)
 
-    def _remove(self, mark: Mark, slot: int) -> None:
+    def _remove(self, mark: Mark, slot: int, role: str) -> None:
         vectors = sum(self.puts.remove_vector(mark.no, lane, slot) for lane, *_ in self.puts.lanes(mark.no))
         jobs = self.puts.remove(mark.no, slot)
         mark.tell("words", slot)
-        for name, count in (("records", 1), ("vectors", vectors), ("jobs", jobs)):
+        counts = {"records": 0, "vectors": vectors, "jobs": jobs, ("derived" if role == DERIVED else "records"): 1}
+        for name, count in counts.items():
             self.removed[name] = self.removed.get(name, 0) + count
 
 

@@ -217,8 +217,13 @@ INSERT INTO settings (owner, name, value) VALUES (?, ?, ?) ON CONFLICT (owner, n
 DELETE FROM settings WHERE owner = ? AND name = ?;
 
 -- name: count_by_kind
--- For people, who don't ask for parts and logs.
-SELECT kind, count(*) FROM records WHERE key >= ? AND key < ? AND role NOT IN ('part', 'thread') GROUP BY kind ORDER BY kind;
+-- For people, who don't ask for parts and logs; what was derived is counted apart.
+SELECT kind, count(*) FROM records WHERE key >= ? AND key < ? AND role NOT IN ('derived', 'part', 'thread')
+GROUP BY kind ORDER BY kind;
+
+-- name: count_derived
+-- What was derived from records.
+SELECT count(*) FROM records WHERE key >= ? AND key < ? AND role = 'derived';
 
 -- name: path_of
 -- Whose number is it?
