@@ -34,7 +34,7 @@ class ShelfGraph:
         """Records near to what the text names; without `facts`, the source of one that was derived in its place."""
         with self._shelves.reads.reading():
             seen = self._sight(where)
-            if limit < 1 or not seen.web.entries:
+            if not seen.web.entries:
                 return Found([], [], note="the question names nothing known")
             answers = _visible({shelf.owner: mask for shelf, mask in self._shelves.sight(where)})
             place = graph.placing(seen, where, facts, answers, self._find)
@@ -102,7 +102,7 @@ class ShelfGraph:
         def place(one: tuple[float, int]) -> tuple:
             return -one[0], -facts[one[1]].at, facts[one[1]].id, own is None or one[1] >> 32 != own.owner
 
-        best = sorted((one for one in scored if one[1] in facts), key=place)[:limit]
+        best = sorted((one for one in scored if one[1] in facts), key=place)[: max(0, limit)]
         return Found([key for _, key in best], [score for score, _ in best])
 
 
