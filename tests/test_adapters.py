@@ -14,7 +14,13 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "adapters.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
-FRAMEWORKS = {"langgraph": ("langgraph", "langgraph"), "anthropic_tool": ("anthropic", "anthropic")}  # module: package, extra
+FRAMEWORKS = {  # module: package, extra
+    "langgraph": ("langgraph", "langgraph"),
+    "anthropic_tool": ("anthropic", "anthropic"),
+    "openai_agents": ("agents", "openai-agents"),
+    "pydantic_ai": ("pydantic_ai", "pydantic-ai"),
+}
+ASK_NOTHING = {"anthropic_tool", "openai_agents"}  # these can be imported without their frameworks
 SHARED = {"__init__", "carried", "matching"}
 
 
@@ -34,10 +40,10 @@ def test_every_adapter_is_on_the_page_and_here():
     files = {path.stem for path in (ROOT / "src" / "recollect" / "adapters").glob("*.py")} - SHARED
     assert files == set(FRAMEWORKS)
     for name, (_, extra) in FRAMEWORKS.items():
-        assert f"recollect.adapters.{name}" in PAGE and (extra is None or f"recollect[{extra}]" in PAGE)
+        assert f"recollect.adapters.{name}" in PAGE and f"recollect[{extra}]" in PAGE
 
 
-@pytest.mark.parametrize("name", [name for name, (package, _) in FRAMEWORKS.items() if package and name != "anthropic_tool"])
+@pytest.mark.parametrize("name", sorted(FRAMEWORKS.keys() - ASK_NOTHING))
 def test_a_missing_framework_is_named_with_its_cure(name):
     package, extra = FRAMEWORKS[name]
     code = (
@@ -48,8 +54,14 @@ def test_a_missing_framework_is_named_with_its_cure(name):
     assert f'pip install "recollect[{extra}]"' in ran.stdout
 
 
+@pytest.mark.parametrize("name", sorted(ASK_NOTHING))
+def test_some_need_nothing_of_their_framework(name):
+    code = f"import sys; sys.modules[{FRAMEWORKS[name][0]!r}] = None; import recollect.adapters.{name}"
+    subprocess.run([sys.executable, "-c", code], timeout=60, check=True)
+
+
 def test_no_adapter_is_imported_unasked():
-    packages = sorted({package for package, _ in FRAMEWORKS.values() if package})
+    packages = sorted({package for package, _ in FRAMEWORKS.values()})
     code = (
         "import sys, recollect.adapters, recollect.memory, recollect.aio, recollect.cli, recollect.settings\n"
         f"print([name for name in {packages!r} if name in sys.modules])"

@@ -19,8 +19,7 @@ from ..aio import AsyncMemory
 from ..errors import DuplicateRecord, InvalidRequest, MissingExtra, RecollectError, RecordChanged, UnknownRecord
 from ..memory import Memory
 from ..records import DERIVED, Record
-from ..render import strip_blocks
-from .carried import TRIES, carried, carry, change, find, lacking, name_of, remove, roomy
+from .carried import TRIES, carried, carry, change, find, lacking, name_of, remove, roomy, visible
 
 ROOT, DEPTH, MOST_LINES = "/memories", 2, 999_999
 TOOL = {"type": "memory_20250818", "name": "memory"}
@@ -241,8 +240,9 @@ def _where(file: Record) -> str:
 def _searched(path: str, content: str) -> dict[str, Any]:
     """What is searched of a file: its content, or nothing while it has no visible character."""
     metadata = {"path": path, "bytes": len(content.encode("utf-8", "replace"))}
-    visible = any(char.isprintable() and not char.isspace() for char in strip_blocks(content))
-    return {"text": content if visible else path, "role": "note" if visible else DERIVED, "metadata": metadata}
+    if not visible(content):
+        return {"text": path, "role": DERIVED, "metadata": metadata}
+    return {"text": content, "role": "note", "metadata": metadata}
 
 
 def _numbered(path: str, content: str, view_range: list[int] | None) -> str:

@@ -17,6 +17,7 @@ from typing import Any
 from ..errors import InvalidRecord, UnknownRecord
 from ..memory import Memory
 from ..records import DERIVED, Record
+from ..render import strip_blocks
 
 VALUE, PIECES, PIECE = "carried", "carried_in", "carried_piece"
 SHELF = "recollect:carried"  # the session of the pieces
@@ -27,6 +28,17 @@ TRIES = 50  # until somebody else's writing the same record is given way to no l
 def name_of(kind: str, *of: Any) -> str:
     """An id made from values: the same for the same, and for no others."""
     return f"{kind}-{blake2b(json.dumps(of).encode(), digest_size=20).hexdigest()}"
+
+
+def plain(kind: str, name: str) -> str:
+    """A name as a record may have it: itself where it is short and printable, and never another's."""
+    harmless = len(name) <= 150 and name.isprintable() and not name.startswith(f"{kind}-")
+    return name if harmless else name_of(kind, name)
+
+
+def visible(text: str) -> bool:
+    """Whether a text has something that can be remembered: a character that shows, outside the blocks we wrote ourselves."""
+    return any(char.isprintable() and not char.isspace() for char in strip_blocks(text))
 
 
 def roomy(memory: Memory) -> Memory:

@@ -24,8 +24,7 @@ from ..aio import AsyncMemory
 from ..errors import DuplicateRecord, InvalidQuery, MissingExtra, RecordChanged, UnknownRecord
 from ..memory import Memory
 from ..records import DERIVED, VIEWS, Record
-from ..render import strip_blocks
-from .carried import TRIES, carried, carry, change, find, lacking, name_of, remove, roomy
+from .carried import TRIES, carried, carry, change, find, lacking, name_of, remove, roomy, visible
 from .matching import compared, equal
 
 try:
@@ -139,7 +138,7 @@ class RecollectStore(BaseStore):
     def _searched(self, op: PutOp) -> dict[str, Any]:
         """The text and views of a value; an item that nothing is searched of is hidden from every route."""
         paths = () if op.index is False else self._index if op.index is None else tuple(op.index)
-        found = {path: [text for text in _texts(op.value, path) if not _blank(text)] for path in paths}
+        found = {path: [text for text in _texts(op.value, path) if visible(text)] for path in paths}
         text = "\n".join(dict.fromkeys(text for texts in found.values() for text in texts))
         views: dict[str, str] = {}
         for path, texts in found.items():
@@ -262,12 +261,8 @@ def _lines(name: str, value: Any) -> Iterator[str]:
     elif isinstance(value, (list, tuple)):
         for inner in value:
             yield from _lines(name, inner)
-    elif value is not None and not _blank(text := str(value)):
+    elif value is not None and visible(text := str(value)):
         yield text if len(text.split()) > 1 or not name else f"{name}: {text}"
-
-
-def _blank(text: str) -> bool:
-    return not any(char.isprintable() and not char.isspace() for char in strip_blocks(text))
 
 
 def _matches(value: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
