@@ -77,6 +77,7 @@ ORDER = (
     "summarise",
     "summaries",
     "summarise_chat",
+    "consolidate",
     "access",
     "settings",
     "memory",

@@ -91,6 +91,12 @@ def limit_of(limit: Any, most: int = 1000) -> int:
     return limit
 
 
+def days_of(name: str, days: Any) -> float | None:
+    if days is not None and (isinstance(days, bool) or not isinstance(days, (int, float)) or not 0 <= days <= 366_000):
+        raise InvalidQuery(f"{name}={days!r:.40} can't be used.", hint="It is a number of days from 0.")
+    return days
+
+
 def hops_of(hops: Any) -> int:
     if isinstance(hops, bool) or not isinstance(hops, int) or not 1 <= hops <= 5:
         raise InvalidQuery(f"hops={hops!r:.40} can't be used.", hint="It is a whole number from 1 to 5.")

@@ -23,13 +23,16 @@ from .mentions import dates_given, entities_given, links_given, order_given
 from .normalize import clean_text
 from .parts import in_parts
 from .ports import Add, Store
-from .records import EMPTY, KINDS, PARTS, ROLES, VIEWS, Record, Scope, micros, moment
+from .records import EMPTY, KINDS, PARTS, PROMOTED, ROLES, VIEWS, Record, Scope, micros, moment
 
 if TYPE_CHECKING:
     import numpy as np
 
 Settling = Callable[[list[Record]], list[Record]]
 MOST_NAME, MOST_TAGS, MOST_METADATA = 200, 100, 100_000
+
+
+_OURS = ("supersedes", PARTS, PROMOTED)  # what history, search and upkeep follow: no change of metadata takes it away
 
 
 class Draft(TypedDict, total=False):
@@ -121,7 +124,7 @@ def amended(old: Record, fields: Mapping[str, Any], scope: Scope, now: int) -> d
             hint="Remember it anew as what it is, and forget this one.",
         )
     changed = {name: getattr(new, name) for name in fields}
-    kept = {name: old.metadata[name] for name in ("supersedes", PARTS) if name in old.metadata}  # what history and search follow
+    kept = {name: old.metadata[name] for name in _OURS if name in old.metadata}
     if "metadata" in changed and kept:
         changed["metadata"] = MappingProxyType({**kept, **changed["metadata"]})
     return changed

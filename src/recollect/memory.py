@@ -17,8 +17,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Unpack
 
-from . import conversations, feedback, moving, summaries, upkeep
-from .asking import hops_of, limit_of, name_of, question_of, vectors_of, where_fields
+from . import consolidate, conversations, feedback, moving, summaries, upkeep
+from .asking import days_of, hops_of, limit_of, name_of, question_of, vectors_of, where_fields
 from .chat import Budget, Chat
 from .embed import GRACE, Embedding, Worker
 from .errors import InvalidRecord, InvalidSetting, StoreUnavailable, UnknownRecord
@@ -167,10 +167,9 @@ class Memory:
     def forget(self, id: str | Record, *, expected: Record | None = None) -> dict[str, Any]:
         """Remove a record and everything made from it. The receipt says what was removed from where."""
         record = self.get(id)
-        parts = [Forget(id=id) for id in self._parts(record)]
-        followed = conversations.following(self._room(record), record, None)
-        receipt = self._store.write(record.owner, [Forget(id=record.id, expected=expected), *parts, *followed])
-        self._kick(_waits(followed))
+        changes = self._forgetting(record, expected)
+        receipt = self._store.write(record.owner, changes)
+        self._kick(_waits(changes))
         return {"id": record.id, "owner": record.owner, "removed": dict(receipt.removed)}
 
     def flush(self, timeout: float = 60.0) -> int:
@@ -306,10 +305,16 @@ class Memory:
             found |= upkeep.drop_old(self._store, self._embedding.space, self._where(), dry_run=dry_run)
         return found
 
-    def upkeep(self, *, dry_run: bool = False, progress: upkeep.Progress | None = None) -> list[upkeep.Step]:
-        """Put in order what is remembered, embed what waits, check the store; with `dry_run`, only say what there is to do."""
-        hands = self._hands(dry_run, progress)
-        kept = [summaries.told(hands, self._summariser)]
+    def upkeep(
+        self, *, dry_run: bool = False, forget_expired: float | None = None, progress: upkeep.Progress | None = None
+    ) -> list[upkeep.Step]:
+        """Put in order what is remembered, embed what waits, check the store; with `dry_run`, only say what there is to do.
+
+        No memory is removed, unless `forget_expired` asks for it: what expired (`valid_to`) at least so many days ago.
+        """
+        hands, days = self._hands(dry_run, progress), days_of("forget_expired", forget_expired)
+        steps, gone = consolidate.ordered(hands, self._forgetting, days)
+        kept = [*steps, consolidate.pruned(hands), summaries.told(hands, self._summariser, gone)]
         waits = self._waits()
         left = waits if dry_run or not waits else upkeep.drain(self._worker, self._waits, progress)
         did = f"{waits - left:,} embedded" + (f"; {self._worker.last_error}" if left else "") if waits and not dry_run else ""
@@ -383,6 +388,11 @@ class Memory:
         gone = [Forget(id=id) for id in self._parts(old)]
         amend = Amend(id=old.id, fields=fields, pending=self._waiting(new, fields), expected=expected)
         return [amend, *gone, *as_they_are(parts, self._embedding, self._store)]
+
+    def _forgetting(self, record: Record, expected: Record | None = None) -> list[Change]:
+        """A record, its parts, and what else changes when it goes."""
+        parts = [Forget(id=id) for id in self._parts(record)]
+        return [Forget(id=record.id, expected=expected), *parts, *conversations.following(self._room(record), record, None)]
 
     def _adding(self, records: Sequence[Record]) -> list[Change]:
         return as_they_are(records, self._embedding, self._store)

@@ -11,7 +11,7 @@ remembered. Made of turns; of notes, where a session has no turns. Not here: wha
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from hashlib import blake2b
 from itertools import groupby
@@ -48,10 +48,13 @@ class Session(NamedTuple):
         return f"{SUMMARY}-{room_digest(first.agent, first.session)}"
 
 
-def told(hands: Hands, summariser: Summariser) -> Step:
-    """Summarise every session that has grown. A summariser that fails is stood in for by the rules, and asked again next time."""
+def told(hands: Hands, summariser: Summariser, gone: Collection[str] = ()) -> Step:
+    """Summarise every session that has grown. A summariser that fails is stood in for by the rules, and asked again next time.
+
+    `gone`: ids that no longer count, although a dry run has left them there.
+    """
     troubles: list[str] = []
-    sessions = due(hands.store, hands.where, summariser.fingerprint)
+    sessions = due(hands.store, hands.where, summariser.fingerprint, gone)
     tasks = (_task(hands, session, summariser, troubles) for session in sessions)
     step = carried_out(hands, "summarise", "{} sessions have grown since they were summarised", tasks, "{} summarised")
     return step._replace(did=f"{step.did}; by rules, since {troubles[0]}", ok=False) if troubles else step
@@ -65,10 +68,10 @@ def caught_up(hands: Hands, session: str | None) -> None:
         carried_out(hands, "summarise", "", (_task(hands, one, RULES, []) for one in sessions), "")
 
 
-def due(store: Store, where: Where, by: str | None) -> Iterator[Session]:
+def due(store: Store, where: Where, by: str | None, gone: Collection[str] = ()) -> Iterator[Session]:
     """Sessions that have something to tell and no summary of it by this summariser; `by` None: by any."""
     there = {one.id: one for one in each(store, replace(where, roles=(SUMMARY,)), "oldest") if MADE in one.metadata}
-    spoken = each(store, replace(where, roles=ROLES), "turns")
+    spoken = (record for record in each(store, replace(where, roles=ROLES), "turns") if record.id not in gone)
     for session, several in groupby(spoken, key=lambda record: record.session):
         for records in _by_agent(several) if session is not None else ():
             one = Session(records)

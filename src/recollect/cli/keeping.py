@@ -67,7 +67,7 @@ def reembed(args: Namespace, screen: Screen) -> int:
 
 def upkeep(args: Namespace, screen: Screen) -> int:
     with opened(args, screen) as memory, screen.progress("upkeep") as bar:
-        steps = memory.upkeep(dry_run=args.dry_run, progress=bar.step)
+        steps = memory.upkeep(dry_run=args.dry_run, forget_expired=args.forget_expired, progress=bar.step)
     if screen.as_json:
         screen.json({"dry_run": args.dry_run, "ok": all(step.ok for step in steps), "steps": [step._asdict() for step in steps]})
     else:

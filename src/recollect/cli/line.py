@@ -222,8 +222,13 @@ COMMANDS = (
         examples=("RECOLLECT_EMBEDDER=local recollect reembed", "recollect reembed --drop-old --dry-run"),
     ),
     Command(
-        "upkeep", "Embed what waits, check the file, shorten its log.", "keeping:upkeep", (DRY,),
-        examples=("recollect upkeep --dry-run",),
+        "upkeep", "Put in order what is remembered, summarise sessions, embed what waits, check the file.", "keeping:upkeep",
+        (
+            DRY,
+            arg("--forget-expired", type=float, metavar="DAYS", help="also forget what expired at least so many days ago"),
+        ),
+        more="No memory is removed, unless --forget-expired asks for it. Exit status 1 if something is not well.",
+        examples=("recollect upkeep --dry-run", "recollect upkeep --forget-expired 30"),
     ),
     Command("status", "How much is remembered, and what waits.", "keeping:status", examples=("recollect status",)),
     Command(

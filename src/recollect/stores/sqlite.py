@@ -105,6 +105,18 @@ class SqliteStore:
         with self.file.reading() as connection:
             return [row[0] for row in connection.execute("PRAGMA integrity_check").fetchall() if row[0] != "ok"]
 
+    def orphans(self, *, remove: bool) -> dict[str, int]:
+        """How many rows there are that belong to no record, by what they are. Another program, or a damaged file, left them."""
+        looks = {"vectors": (self.q.lost_vectors, self.q.remove_vector), "jobs": (self.q.lost_jobs, self.q.remove_job),
+                 "mentions": (self.q.lost_mentions, self.q.remove_mentions)}  # fmt: skip
+        with self.file.reading() as connection:
+            found = {name: len(connection.execute(look).fetchall()) for name, (look, _) in looks.items()}
+        if remove and any(found.values()):
+            with self.file.writing() as connection:
+                for look, drop in looks.values():
+                    connection.executemany(drop, connection.execute(look).fetchall())
+        return found
+
     def close(self) -> None:
         """Release everything. Closing twice is fine."""
         self.file.close()

@@ -204,6 +204,19 @@ SELECT key FROM vectors WHERE key >= ? AND key < ? ORDER BY key LIMIT ?;
 SELECT path FROM owners WHERE EXISTS (SELECT 1 FROM records WHERE records.owner = owners.no)
   OR EXISTS (SELECT 1 FROM settings WHERE settings.owner = owners.no) ORDER BY path;
 
+-- name: lost_vectors
+-- Vectors of no record. There should be none.
+SELECT vectors.key FROM vectors LEFT JOIN lanes ON lanes.no = vectors.key >> 32
+  WHERE lanes.no IS NULL OR NOT EXISTS (SELECT 1 FROM records WHERE records.key = (lanes.owner << 32 | (vectors.key & 4294967295)));
+
+-- name: lost_jobs
+-- Jobs of no record. There should be none.
+SELECT number FROM outbox WHERE NOT EXISTS (SELECT 1 FROM records WHERE records.key = outbox.key);
+
+-- name: lost_mentions
+-- Mentions by no record. There should be none.
+SELECT key FROM mentions WHERE NOT EXISTS (SELECT 1 FROM records WHERE records.key = mentions.key);
+
 -- name: settings
 -- An owner's settings.
 SELECT name, value FROM settings WHERE owner = ? ORDER BY name;
