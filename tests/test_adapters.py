@@ -19,6 +19,7 @@ FRAMEWORKS = {  # module: package, extra
     "anthropic_tool": ("anthropic", "anthropic"),
     "openai_agents": ("agents", "openai-agents"),
     "pydantic_ai": ("pydantic_ai", "pydantic-ai"),
+    "llamaindex": ("llama_index", "llamaindex"),
 }
 ASK_NOTHING = {"anthropic_tool", "openai_agents"}  # these can be imported without their frameworks
 SHARED = {"__init__", "carried", "matching"}
