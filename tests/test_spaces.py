@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recollect import Memory, Scope
-from recollect.embed import LEASE, Embedding
+from recollect.embed import LEASE, Embedding, beside
 from recollect.embedders import embedder_of, open_embedder
 from recollect.errors import EmbedderFailed, UnknownEmbedder
 from recollect.ports import Amend, Found
@@ -125,8 +125,9 @@ def test_a_given_vector_is_asked_in_its_own_space_alone(store, old, new):
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.lists(st.integers(0, 30), unique=True, max_size=12), min_size=1, max_size=3), st.integers(1, 20))
 def test_merging_keeps_each_order_and_counts_nothing_twice(rankings, limit):
-    found = merged([Found(keys, [1.0 / (1 + n) for n in range(len(keys))]) for keys in rankings], limit)
-    everything = merged([Found(keys, [0.0] * len(keys)) for keys in rankings], 99).keys
+    found = merged([(Found(keys, [1.0 / (1 + n) for n in range(len(keys))]), 1.0) for keys in rankings], limit)
+    everything = merged([(Found(keys, [0.0] * len(keys)), 1.0) for keys in rankings], 99).keys
+    assert merged([(Found(keys, [0.0] * len(keys)), 0.3) for keys in rankings], 99, 5.0).keys == everything, "equal worth"
     assert found.keys == everything[:limit] and len(set(found.keys)) == len(found.keys) == len(found.scores)
     assert set(everything) == {key for keys in rankings for key in keys}
     for keys in rankings:
@@ -284,3 +285,101 @@ def test_hosts_and_shortened_vectors_are_part_of_it(spec, base_url, dimensions):
 def test_other_spaces_are_nobodys(space):
     with pytest.raises(UnknownEmbedder):
         embedder_of(space, api_key="k")
+
+
+# Side by side ----------------------------------------------------------------------------------------------------------
+
+ENGLISH = {"Where are they?": ASK, "They are near.": near(0.9), "They are far.": near(0.2)}
+QUESTIONS = ("Where are they?", "Где они?", "Wo sind sie denn alle?")
+TOLD = {"near": "They are near.", "far": "They are far.", "ru": "Они рядом.", "de": "Sie sind ganz in der Nähe von hier."}
+EVERY = {question: [0, 1, 0] for question in QUESTIONS} | dict(
+    zip(TOLD.values(), ([0, 0.6, 0.8], [0, 0.1, 0.99], [0, 0.8, 0.6], [0, 0.7, 0.7]), strict=True)
+)
+
+
+def side_by_side(store, **of_every):
+    """A memory with an English embedder and one that reads everything and is worth less."""
+    english = Toy(ENGLISH, name="english", scripts=frozenset({"latin"}), languages=frozenset({"en"}))
+    every = Toy(EVERY, name="every", size=3, weight=0.3, **of_every)
+    voices = beside(*(Embedding(one, deadline=3.0, wall=time.time) for one in (english, every)))
+    recipe = as_recipe("balanced(weights={lexical: 0})")
+    return Memory(store, Scope(owner="alice"), embedding=voices, recipe=recipe, clock=FixedClock()), english, every
+
+
+def told(memory) -> None:
+    for id, text in TOLD.items():
+        memory.remember(text, id=id)
+    assert memory.flush(10) == 0
+
+
+@pytest.mark.parametrize("inline", [False, True])
+def test_each_text_is_embedded_by_those_that_should_read_it(store, inline):
+    memory, english, every = side_by_side(store, inline=inline)
+    told(memory)
+    assert sorted(english.told) == ["They are far.", "They are near."], "no Russian, and no German though it is Latin"
+    assert sorted(every.told) == sorted(TOLD.values())
+    status = memory.status()
+    assert status["embedder"] == memory.settings()["embedder"] == "english+every" and status["space"] == "english:4 + every:3"
+    assert {lane["space"]: lane["count"] for lane in status["vectors"]} == {"english:4": 2, "every:3": 4}
+    assert memory.reembed(drop_old=True) == {"lacking": 0, "left": 0, "dropped": {}, "needed": {}}
+
+
+def test_a_question_leads_where_its_language_is_at_home(store):
+    memory, english, every = side_by_side(store)
+    told(memory)
+    answer = memory.recall("Where are they?")
+    assert ids(answer) == ["near", "far", "ru", "de"], "the English ones by the better model, then what only the other has"
+    assert statuses(answer)[WHERE] == "ran" and reasons(answer)[WHERE] == "" and not answer.diagnostics.notes
+    assert answer.diagnostics.routes[1].weight == 1.0 and english.asked == every.asked == ["Where are they?"]
+    for question in QUESTIONS[1:]:
+        english.asked.clear()
+        answer = memory.recall(question)
+        assert ids(answer) == ["ru", "de", "near", "far"], "all of it, by the one that reads it"
+        assert answer.diagnostics.routes[1].weight == 0.3 and not english.asked and not answer.diagnostics.notes
+
+
+def test_where_a_space_is_empty_the_other_answers_at_its_own_worth(store):
+    memory, english, _ = side_by_side(store)
+    memory.remember("Они рядом.", id="ru")
+    memory.flush(10)
+    answer = memory.recall("Where are they?")
+    assert ids(answer) == ["ru"] and answer.diagnostics.routes[1].weight == 0.3 and not english.asked
+    assert statuses(answer)[WHERE] == "ran" and reasons(answer)[WHERE] == ""
+
+
+def test_a_memory_in_one_language_pays_for_one_model(store):
+    memory, _, every = side_by_side(store)
+    memory.remember("They are near.", id="near")
+    memory.flush(10)
+    memory.recall("Where are they?")
+    assert not every.asked, "an English question about English records is the English model's alone"
+
+
+def test_one_of_them_down_leaves_the_other(store):
+    memory, english, every = side_by_side(store)
+    english.trouble = lambda rows: 1 / 0
+    memory.remember("They are near.", id="near")
+    assert memory.flush(10) == 1 and every.told == ["They are near."], "its own place in the outbox, its own fate"
+    assert ids(memory.recall("Где они?")) == ["near"]
+    english.trouble, every.trouble = None, lambda rows: 1 / 0
+    memory.remember("Они рядом.", id="ru")
+    memory.recall("Где там?")
+    assert statuses(memory.recall("Где там они?"))[WHERE] == "failed"
+
+
+def test_a_lesser_models_first_comes_where_its_rank_is_worth_it():
+    better, lesser = (Found([1, 2, 3, 4], [0.9] * 4), 1.0), (Found([5, 6], [0.9] * 2), 0.5)
+    assert merged([better, lesser], 9).keys == [1, 5, 2, 6, 3, 4]
+    assert merged([better, lesser], 9, k=0.0).keys == [1, 2, 5, 3, 4, 6]
+    assert merged([lesser, better], 3, k=60.0).keys == [1, 2, 3]
+
+
+def test_adding_one_beside_the_other_asks_for_its_vectors_alone(store):
+    english = Toy(ENGLISH, name="english", scripts=frozenset({"latin"}), languages=frozenset({"en"}))
+    alone = memory_with(store, english)
+    alone.remember("They are near.", id="near")
+    alone.remember("Они рядом.", id="ru")
+    assert alone.flush(10) == 0
+    memory, english, every = side_by_side(store)
+    assert memory.reembed(dry_run=True)["lacking"] == 2
+    assert memory.reembed()["left"] == 0 and sorted(every.told) == ["They are near.", "Они рядом."] and not english.told

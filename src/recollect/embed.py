@@ -4,6 +4,10 @@
 in a row rests for a while. `Worker` turns waiting texts into vectors in the background: a thread that starts when there is
 work and ends when there is none. A text that fails waits longer each time and is never dropped: it stays in the store's
 outbox, where a crash can't reach it. Errors are raised to the read path, which answers without vectors and says so.
+
+Several may stand side by side, an English one and a multilingual one, say: `beside` makes them know of each other. A text is
+embedded by those that read its script and are at home in its language; a question is led by the first of them. Each has a
+space of its own, a breaker of its own, and its own place in the outbox.
 """
 
 from __future__ import annotations
@@ -17,7 +21,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from .errors import EmbedderFailed, EmbedderRefused, EmbedderResting, EmbedderTimeout, RecollectError
 from .ports import Embedder, Job, Profile, Store
-from .reading import reads
+from .reading import reads, speaks
 
 if TYPE_CHECKING:
     import numpy as np
@@ -45,6 +49,7 @@ class Embedding:
         self._asked: OrderedDict[str, np.ndarray] = OrderedDict()
         self._failures, self._rests_until = 0, 0.0
         self._lock = threading.Lock()
+        self.voices: tuple[Embedding, ...] = (self,)  # all that stand side by side, the first first
         self._opener = opener
         self._others: dict[str, Embedding | RecollectError] = {}
 
@@ -52,8 +57,27 @@ class Embedding:
     def space(self) -> str:
         return self.profile.fingerprint
 
+    @property
+    def name(self) -> str:
+        """What people call it: local, or local+multilingual."""
+        return "+".join(one.profile.name for one in self.voices)
+
+    def readers(self, text: str) -> Sequence[Embedding]:
+        """Who embeds this text: those that can read it; of several, those at home in its language, if any is."""
+        able = [one for one in self.voices if one.reads(text)]
+        if len(able) < 2:
+            return able
+        return [one for one in able if speaks(text, one.profile.languages)] or able
+
+    def leading(self, question: str) -> Embedding:
+        """In whose space this question is asked first."""
+        return self if len(self.voices) == 1 else next(iter(self.readers(question)), self)
+
     def other(self, space: str) -> Embedding:
         """The embedding whose vectors another space holds, opened once; or the error that says why it can't be."""
+        for one in self.voices:
+            if one.space == space:
+                return one
         with self._lock:
             found = self._others.get(space)
             if found is None:
@@ -126,6 +150,13 @@ class Embedding:
         self._rests_until = self.wall() + REST
 
 
+def beside(*embeddings: Embedding) -> Embedding | None:
+    """The first of several, which stand side by side from now on; None of none."""
+    for one in embeddings:
+        one.voices = embeddings
+    return embeddings[0] if embeddings else None
+
+
 class Worker:
     """Embeds what waits in a store's outbox. One per open store; its thread lives only while there is work."""
 
@@ -175,8 +206,12 @@ class Worker:
                 self._again = self._again and busy
 
     def _batch(self) -> bool:
-        """One batch; False when nothing is due or the embedder is down."""
-        space, now = self.embedding.space, int(self.embedding.wall() * 1_000_000)
+        """One batch of each embedder; False when nothing is due or all are down."""
+        busy = [self._batch_of(one) for one in self.embedding.voices]  # each has its turn, whatever became of the others
+        return any(busy)
+
+    def _batch_of(self, embedding: Embedding) -> bool:
+        space, now = embedding.space, int(embedding.wall() * 1_000_000)
         started = monotonic()
         jobs = self.store.outbox.claim(None, space, BATCH, now, int(self._lease * 1_000_000))
         if not jobs or self._stopped:
@@ -185,19 +220,19 @@ class Worker:
         known = self.store.outbox.known(space, [job.text for job in jobs])
         done = [(job, known[job.text]) for job in jobs if job.text in known]
         fresh = [job for job in jobs if job.text not in known]
-        embedded = self._embed(fresh, now)
+        embedded = self._embed(fresh, now, embedding)
         self.store.outbox.settle(space, [*done, *embedded])
         self._lease = min(LEASE, max(LEASE_LEAST, LEASE_TIMES * (monotonic() - started)))
         return len(done) + len(embedded) > 0
 
-    def _embed(self, jobs: list[Job], now: int) -> list[tuple[Job, np.ndarray | None]]:
+    def _embed(self, jobs: list[Job], now: int, embedding: Embedding) -> list[tuple[Job, np.ndarray | None]]:
         texts = list(dict.fromkeys(job.text for job in jobs))
         try:
-            rows = self.embedding.documents(texts) if texts else []
+            rows = embedding.documents(texts) if texts else []
             vectors: Mapping[str, np.ndarray | None] = dict(zip(texts, rows, strict=True))
         except Exception as error:
             if len(jobs) > 1 and jobs[0].attempts > 1 and not isinstance(error, EmbedderResting):
-                return [pair for job in jobs for pair in self._embed([job], now)]  # one bad text must not hold up the others
+                return [pair for job in jobs for pair in self._embed([job], now, embedding)]  # one bad text must not stop others
             self._put_back(jobs, now, str(error))
             return []
         blank = [job for job in jobs if vectors[job.text] is None and job.attempts < ATTEMPTS]

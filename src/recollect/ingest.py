@@ -131,10 +131,13 @@ def amended(old: Record, fields: Mapping[str, Any], scope: Scope, now: int) -> d
 
 
 def pending(record: Record, embedding: Embedding | None) -> list[tuple[str, str]]:
-    """The (space, view) pairs this record still needs a vector for: views its model can read."""
+    """The (space, view) pairs this record still needs a vector for: views its model can read, or of several each that should."""
     if embedding is None:
         return []
     space, views = embedding.space, ("full", *(view for view in record.views if view != "full"))
+    if len(embedding.voices) > 1:
+        lanes = ((one.space, view) for view in views for one in embedding.readers(record.view(view) or ""))
+        return [(space, view) for space, view in lanes if record.embedded(view, space) is not None]
     return [
         (space, view) for view in views if record.embedded(view, space) is not None and embedding.reads(record.view(view) or "")
     ]
@@ -184,28 +187,34 @@ def _with_parts(records: Sequence[tuple[Record, Any]]) -> list[tuple[Record, Any
 
 
 def _adds(records: Sequence[tuple[Record, Any]], embedding: Embedding | None, store: Store) -> list[Add]:
-    plain = [record for record, vectors in records if not vectors]
-    at_once = _embedded(plain, embedding, store) if embedding is not None and embedding.profile.inline else None
-    return [_add(record, vectors, embedding, at_once) for record, vectors in records]
+    lanes = [[] if vectors else pending(record, embedding) for record, vectors in records]
+    inline = [one for one in (embedding.voices if embedding is not None else ()) if one.profile.inline]
+    at_once = {one.space: made for one in inline if (made := _embedded(records, lanes, one)) is not None}
+    return [_add(*about, own, embedding, at_once) for about, own in zip(records, lanes, strict=True)]
 
 
 def _add(
-    record: Record, vectors: Mapping[str, Any] | None, embedding: Embedding | None, at_once: Mapping[str, np.ndarray] | None
-) -> Add:
+    record: Record, vectors: Mapping[str, Any] | None, lanes: Sequence[tuple[str, str]], embedding: Embedding | None,
+    at_once: Mapping[str, Mapping[str, np.ndarray]],
+) -> Add:  # fmt: skip
     if vectors:
         return Add(record=record, vectors=given_vectors(vectors, embedding))
-    waiting = pending(record, embedding)
-    if at_once is None:
-        return Add(record=record, pending=waiting)
-    ready = {lane: at_once[text] for lane in waiting if (text := record.embedded(lane[1], lane[0])) in at_once}
-    return Add(record=record, vectors=ready or None)  # nothing waits: what is not ready now has no word the model knows
+    if not at_once:
+        return Add(record=record, pending=lanes)
+    now = [(lane, record.embedded(lane[1], lane[0])) for lane in lanes if lane[0] in at_once]
+    # Of these nothing waits: what is not ready now has no word the model knows.
+    ready = {lane: at_once[lane[0]][text] for lane, text in now if text in at_once[lane[0]]}
+    return Add(record=record, vectors=ready or None, pending=[lane for lane in lanes if lane[0] not in at_once])
 
 
-def _embedded(records: Sequence[Record], embedding: Embedding, store: Store) -> dict[str, np.ndarray] | None:
+def _embedded(
+    records: Sequence[tuple[Record, Any]], lanes: Sequence[Sequence[tuple[str, str]]], embedding: Embedding
+) -> dict[str, np.ndarray] | None:
     """Vectors of all texts of these records from an inline embedder; None if it fails: then they wait like any other."""
-    texts = list(
-        dict.fromkeys(record.embedded(view, space) or "" for record in records for space, view in pending(record, embedding))
-    )
+    texts = list(dict.fromkeys(
+        record.embedded(view, space) or ""
+        for (record, _), own in zip(records, lanes, strict=True) for space, view in own if space == embedding.space
+    ))  # fmt: skip
     try:
         vectors = embedding.documents(texts) if texts else []
     except Exception:  # whatever it is, the worker meets it again and notes it; it must not stop the write

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from . import consolidate, conversations, feedback, moving, summaries, upkeep
 from .asking import days_of, hops_of, limit_of, name_of, question_of, vectors_of, where_fields
 from .chat import Budget, Chat
-from .embed import GRACE, Embedding, Worker
+from .embed import GRACE, Embedding, Worker, beside
 from .errors import InvalidRecord, InvalidSetting, StoreUnavailable, UnknownRecord
 from .explain import Explanation, explain_answer, why_not
 from .gather import pointed
@@ -174,7 +174,7 @@ class Memory:
 
     def flush(self, timeout: float = 60.0) -> int:
         """Embed what waits, now. Returns how many texts still wait, because the time was up or the embedder is down."""
-        if self._worker is not None and self._store.outbox.waiting(None, self._embedding.space):
+        if self._worker is not None and any(self._store.outbox.waiting(None, one.space) for one in self._embedding.voices):
             self._worker.kick()
             self._worker.wait(timeout)
         return self._store.outbox.waiting(self.scope.owner)
@@ -302,7 +302,7 @@ class Memory:
         left = lacking if dry_run else upkeep.drain(self._worker, self._waits, progress, patience=upkeep.LEASED)
         found: dict[str, Any] = {"lacking": lacking, "left": left}
         if drop_old:
-            found |= upkeep.drop_old(self._store, self._embedding.space, self._where(), dry_run=dry_run)
+            found |= upkeep.drop_old(self._store, self._embedding, self._where(), dry_run=dry_run)
         return found
 
     def upkeep(
@@ -345,7 +345,7 @@ class Memory:
         recipe = self.recipe
         return {
             "recipe": str(recipe), "weights": {route.name: route.weight for route in recipe.routes}, "limit": recipe.limit,
-            "embedder": self._embedding.profile.name if self._embedding else "none",
+            "embedder": self._embedding.name if self._embedding else "none",
             "set": dict(self._store.settings(self.scope.owner)),
         }  # fmt: skip
 
@@ -357,10 +357,10 @@ class Memory:
 
     def status(self) -> dict[str, Any]:
         """Counts, spaces, what waits and why."""
-        profile = self._embedding.profile if self._embedding else None
+        voices = self._embedding.voices if self._embedding else ()
         return {
             "owner": self.scope.owner, "recipe": str(self.recipe), **self._store.status(self.scope.owner),
-            "embedder": profile.name if profile else "none", "space": profile.fingerprint if profile else None,
+            "embedder": self._embedding.name if voices else "none", "space": " + ".join(one.space for one in voices) or None,
             "embedder_error": self._worker.last_error if self._worker else "",
         }  # fmt: skip
 
@@ -460,7 +460,8 @@ class Memory:
 
     def _waits(self) -> int:
         """How many texts of the owner wait for a vector of the present model."""
-        return 0 if self._embedding is None else self._store.outbox.waiting(self.scope.owner, self._embedding.space)
+        voices = () if self._embedding is None else self._embedding.voices
+        return sum(self._store.outbox.waiting(self.scope.owner, one.space) for one in voices)
 
     def _waiting(self, record: Record, changed: Mapping[str, Any]) -> list[tuple[str, str]]:
         """What a changed record needs vectors for: every view of a new text, else those this model has none of yet."""
@@ -551,18 +552,18 @@ def open_judges(spec: Reranker | str, settings: Settings) -> Judges:
 
 
 def open_embedding(spec: Embedder | str, settings: Settings) -> Embedding | None:
-    """The embedder of a name or an object, with the deadline, keys and folders of the settings."""
-    from .embedders import embedder_of, open_embedder
+    """The embedder of a name or an object, or those of a name such as local+multilingual, with what the settings say of them."""
+    from .embedders import apart, embedder_of, open_embedder
 
     def options(name: str) -> dict[str, Any]:
         return {"models_dir": models_folder(settings), **settings.of(name)}
 
-    embedder = open_embedder(spec, **options(str(spec)))
-    if embedder is None:
-        return None
-    return Embedding(
-        embedder, deadline=settings.deadline, wall=time.time, opener=lambda space: embedder_of(space, **options(space))
-    )
+    def opener(space: str) -> Embedder:
+        return embedder_of(space, **options(space))
+
+    names = apart(spec, models_dir=models_folder(settings), api_key=settings.openai_api_key or None)
+    embedders = [found for name in names if (found := open_embedder(name, **options(str(name)))) is not None]
+    return beside(*(Embedding(one, deadline=settings.deadline, wall=time.time, opener=opener) for one in embedders))
 
 
 def open_summariser(spec: Summariser | str, settings: Settings, store: Store) -> Summariser:

@@ -140,7 +140,7 @@ def go(
 
 def _space(query: Query, embedding: Embedding | None) -> str | None:
     if embedding is not None:
-        return embedding.space
+        return (embedding if query.vectors else embedding.leading(query.text)).space
     return f"given:{len(query.vectors['full'])}" if "full" in query.vectors else None
 
 

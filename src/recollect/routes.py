@@ -61,11 +61,13 @@ class Vectors:
     """The question's vectors: given with it, or embedded once for all views."""
 
     def __init__(self, query: Query, embedding: Embedding | None, store: Store) -> None:
-        self.query, self.embedding, self.store = query, embedding, store
+        self.query, self.store = query, store
+        self.embedding = embedding if embedding is None or query.vectors else embedding.leading(query.text)
+        self.heard: dict[str, float] = {}  # view → the most that a model is worth which answered, where several did
         self.error: Exception | None = None
         self._pending: Vector | None = None
         self.counts: dict[str, tuple[int, int]] = {}
-        self.others = None if embedding is None else Others(query, embedding, store)
+        self.others = None if self.embedding is None else Others(query, self.embedding, store)
 
     def start(self, recipe: Recipe) -> None:
         """Ask the embedder, if a vector route will run that has something to search."""
@@ -105,6 +107,10 @@ class Vectors:
         """Have other spaces vectors of this view that the question's lacks?"""
         return self.others is not None and self._given(view) is None and bool(self.others.lacking(view))
 
+    def worth(self, view: str) -> float:
+        """What the model that answered is worth beside text search."""
+        return self.heard.get(view, 1.0 if self.embedding is None else self.embedding.profile.weight)
+
     def of(self, view: str) -> np.ndarray:
         """The question's vector for a view, or the reason why there is none."""
         given = self._given(view)
@@ -131,8 +137,6 @@ def _run(spec: RouteSpec, query: Query, recipe: Recipe, vectors: Vectors, store:
     weight = spec.weight
     if not weight:
         return Ranking(spec, 0.0, SKIPPED, "weight 0")
-    if recipe.trust and spec.kind == "vector" and vectors.embedding is not None and not query.vectors:
-        weight *= vectors.embedding.profile.weight
     started = perf_counter()
     status, reason, found = RAN, "", Found([], [])
     try:
@@ -148,6 +152,8 @@ def _run(spec: RouteSpec, query: Query, recipe: Recipe, vectors: Vectors, store:
         status, reason = TIMED_OUT, str(error)
     except Exception as error:
         status, reason = FAILED, f"{type(error).__name__}: {error}"[:300]
+    if recipe.trust and spec.kind == "vector" and not query.vectors:
+        weight *= vectors.worth(spec.view)
     ms = (perf_counter() - started) * 1000
     return Ranking(spec, weight, status, reason, found.keys, found.scores, ms, found.reasons)
 
@@ -172,15 +178,16 @@ def _nearest(spec: RouteSpec, where: Where, query: Query, recipe: Recipe, vector
     view, size = spec.view, _size(spec, query)
     if not vectors.elsewhere(view):
         return _in_space(spec, where, vectors, store, size)
-    others, notes = vectors.others.search(where, view, size, spec.threshold)
+    voices, notes = vectors.others.search(where, view, size, spec.threshold)
     try:
         found = _in_space(spec, where, vectors, store, size)
-        notes = [*filter(None, [found.note]), *notes]
+        voices, notes = [(found, vectors.worth(view)), *voices], [*filter(None, [found.note]), *notes]
     except Skip as skip:
-        found, notes = Found([], []), [str(skip), *notes]
-        if not others:
-            raise Skip("; ".join(notes)) from None
-    return merged([found, *others], size)._replace(note="; ".join(notes))
+        if not voices:
+            raise Skip("; ".join([str(skip), *notes])) from None
+        notes = [str(skip), *notes] if notes else []  # where all that answered stand side by side, nothing is amiss
+    vectors.heard[view] = max(worth for _, worth in voices)
+    return merged(voices, size, recipe.rrf_k if recipe.trust else None)._replace(note="; ".join(notes))
 
 
 def _in_space(spec: RouteSpec, where: Where, vectors: Vectors, store: Store, size: int) -> Found:

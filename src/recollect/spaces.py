@@ -1,9 +1,13 @@
-"""The spaces of other models, searched beside the present one's while records lack a vector of it.
+"""The spaces of other models, searched beside the question's own for the records that have no vector there.
 
-After the embedder was changed, part of a memory has vectors of the old model only, until `reembed` is through. Those records are
-searched in the old model's space, with the question embedded by that model, if it can still be opened; and the answer says so, or
-says how many records can't be searched. Vectors of different spaces are never compared: the rankings are merged by rank. A record
-is in one of them only; with two spaces it comes out at most twice as far down. Not here: the embedding anew (`upkeep`).
+Where several embedders stand side by side, that is the rule: an English question leads in the English model's space, and what is
+in other languages is searched in the multilingual one's. After the embedder was changed, part of a memory has vectors of the old
+model only, until `reembed` is through. Those records are searched in the old model's space, with the question embedded by that
+model, if it can still be opened; and the answer says so, or says how many records can't be searched.
+
+Vectors of different spaces are never compared: the rankings are merged by rank, and where the recipe trusts models as far as they
+were measured, by what a rank of each is worth. A record is in one of them only; with two spaces of equal worth it comes out at
+most twice as far down. Not here: the embedding anew (`upkeep`).
 """
 
 from __future__ import annotations
@@ -20,6 +24,8 @@ from .query import Query, Where
 
 if TYPE_CHECKING:
     import numpy as np
+
+Voice = tuple[Found, float]  # what a space found, and what its model is worth beside text search
 
 
 class Others:
@@ -53,17 +59,20 @@ class Others:
                 except RecollectError as error:
                     self._asked[space] = error
 
-    def search(self, where: Where, view: str, limit: int, threshold: float | None) -> tuple[list[Found], list[str]]:
-        """What each space finds of the records that the present one lacks, and what is to be said about it."""
+    def search(self, where: Where, view: str, limit: int, threshold: float | None) -> tuple[list[Voice], list[str]]:
+        """What each space finds of the records that the present one lacks, with its worth, and what is to be said about it."""
         found, notes = [], []
+        beside = {one.space: one.profile.weight for one in self.embedding.voices}
         for space, count in self.lacking(view).items():
             try:
                 vector = self._vector(space)
             except Exception as error:
                 notes.append(f"{count:,} records have a vector of {space} only and are not searched: {error}"[:300])
                 continue
-            found.append(self.store.vector.nearest(where, space, view, vector, limit, threshold, beside=self.embedding.space))
-            notes.append(f"{count:,} records are searched by their vectors of {space}")
+            own = self.store.vector.nearest(where, space, view, vector, limit, threshold, beside=self.embedding.space)
+            found.append((own, beside.get(space, self.embedding.profile.weight)))
+            if space not in beside:
+                notes.append(f"{count:,} records are searched by their vectors of {space}")
         return found, notes
 
     def _started(self, space: str) -> Callable[[], np.ndarray]:
@@ -81,10 +90,17 @@ class Others:
         return asked()
 
 
-def merged(rankings: Sequence[Found], limit: int) -> Found:
-    """Rankings of different records as one, by rank: all the first ones, then all the second ones. A record counts once."""
-    places = sorted((rank, number) for number, found in enumerate(rankings) for rank in range(len(found.keys)))
+def merged(voices: Sequence[Voice], limit: int, k: float | None = None) -> Found:
+    """Rankings of different records as one, by rank: all the first ones, then all the second ones. A record counts once.
+
+    With a `k`, by what a rank is worth: worth / (k + rank), so that the first of a lesser model comes behind some of a better.
+    """
+    places = sorted(
+        (rank if k is None else (k + rank + 1) / max(worth, 1e-9), number, rank)
+        for number, (found, worth) in enumerate(voices) for rank in range(len(found.keys))
+    )  # fmt: skip
     best: dict[int, float] = {}
-    for rank, number in places:
-        best.setdefault(rankings[number].keys[rank], rankings[number].scores[rank])
+    for _, number, rank in places:
+        found = voices[number][0]
+        best.setdefault(found.keys[rank], found.scores[rank])
     return Found(list(best)[:limit], list(best.values())[:limit])

@@ -26,6 +26,7 @@ BATCH = 500
 TOLD = 1_000  # tasks that are told one by one
 PATIENCE = 0.2  # seconds between looks at how far the embedder is
 LEASED = LEASE + 5.0  # seconds until what a process that died was at is due again
+Missing = tuple[Record, list[tuple[str, str]]]  # a record, and the (space, view) it lacks
 
 
 class Step(NamedTuple):
@@ -86,11 +87,12 @@ def each(store: Store, where: Where, order: str) -> Iterator[Record]:
 
 
 def lacking(holdings: Iterable[Holding], embedding: Embedding) -> Iterator[list[Amend]]:
-    """The records that lack a vector of the present model, as changes that queue them."""
+    """The records that lack a vector of a present model, as changes that queue them."""
     for batch in batches(holdings):
-        missing = {one.record.id: [lane for lane in pending(one.record, embedding) if lane not in one.vectors] for one in batch}
-        short = [one.record for one in batch if missing[one.record.id]]
-        yield [Amend(id=record.id, fields={}, pending=missing[record.id]) for record in _readable(short, embedding)]
+        missing = [(one.record, [lane for lane in pending(one.record, embedding) if lane not in one.vectors]) for one in batch]
+        for one in embedding.voices:
+            missing = _readable([(record, lanes) for record, lanes in missing if lanes], one)
+        yield [Amend(id=record.id, fields={}, pending=lanes) for record, lanes in missing if lanes]
 
 
 def drain(worker: Worker, waiting: Callable[[], int], progress: Progress | None = None, *, patience: float = 0.0) -> int:
@@ -114,12 +116,15 @@ def drain(worker: Worker, waiting: Callable[[], int], progress: Progress | None 
     return left
 
 
-def drop_old(store: Store, space: str, where: Where, *, dry_run: bool) -> dict[str, dict[str, int]]:
+def drop_old(store: Store, embedding: Embedding, where: Where, *, dry_run: bool) -> dict[str, dict[str, int]]:
     """Remove the vectors of other spaces, but for the spaces that alone have vectors of some records."""
-    lanes = [lane for lane in store.status(where.owner)["vectors"] if lane["space"] != space]
+    present = [one.space for one in embedding.voices]
+    lanes = [lane for lane in store.status(where.owner)["vectors"] if lane["space"] not in present]
     needed: Counter[str] = Counter()
     for view in {lane["view"] for lane in lanes}:
-        needed.update(store.vector.elsewhere(where, space, view))
+        short = [store.vector.elsewhere(where, space, view) for space in present]  # with several: rather kept than missed
+        needed.update({old: min(one.get(old, 0) for one in short) for old in short[0] if old not in present})
+    needed = +needed
     dropped: Counter[str] = Counter()
     for lane in lanes:
         if lane["space"] not in needed:
@@ -161,12 +166,15 @@ def shortened(store: Store, dry_run: bool) -> Step:
     return Step("checkpoint", f"the log holds {size:,} bytes", "moved into the file")
 
 
-def _readable(records: list[Record], embedding: Embedding) -> list[Record]:
+def _readable(missing: list[Missing], embedding: Embedding) -> list[Missing]:
     """Without the texts of which an inline model knows no word: they would wait for ever."""
-    if not embedding.profile.inline or not records:
-        return records
-    known = embedding.documents([record.text for record in records])
-    return [record for record, vector in zip(records, known, strict=True) if vector is not None]
+    if not embedding.profile.inline or not missing:
+        return missing
+    known = embedding.documents([record.text for record, _ in missing])
+    return [
+        (record, lanes if vector is not None else [lane for lane in lanes if lane[0] != embedding.space])
+        for (record, lanes), vector in zip(missing, known, strict=True)
+    ]
 
 
 def _batches(keys: Sequence[int]) -> Iterator[Sequence[int]]:

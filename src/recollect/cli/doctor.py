@@ -125,10 +125,10 @@ def _answers(settings: Settings) -> Check:
     if embedding is None:
         return Check("embedding", "ok", "none: text search alone")
     try:
-        vector = embedding.ask("hello")()
+        said = [f"{len(one.ask('hello')())} numbers from {one.space}" for one in embedding.voices]
     except (RecollectError, OSError) as error:
         return Check("embedding", "wrong", str(error))
-    return Check("embedding", "ok", f"{len(vector)} numbers from {embedding.space}")
+    return Check("embedding", "ok", ", ".join(said))
 
 
 def _store(url: str, owner: str | None) -> Iterator[Check]:

@@ -62,6 +62,7 @@ class LocalEmbedder:
             dimension=DIMENSION,
             fingerprint=f"local:{MODEL}-int8:{DIMENSION}:{ARCTIC.sha256[:8]}-1{SPOKEN}",
             scripts=frozenset({"latin"}),
+            languages=frozenset({"en"}),
             weight=1.0,
             max_chars=8_000,
             licence=ARCTIC.licence,

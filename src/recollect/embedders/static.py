@@ -42,6 +42,7 @@ class StaticEmbedder:
             dimension=DIMENSION,
             fingerprint=f"static:potion-base-8m:{DIMENSION}:int4-1{SPOKEN}",
             scripts=frozenset({"latin"}),
+            languages=frozenset({"en"}),
             weight=WEIGHT,
             inline=True,
             max_chars=10_000,
