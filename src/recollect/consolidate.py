@@ -62,6 +62,8 @@ def ordered(hands: Hands, forgetting: Forgetting, days: float | None) -> tuple[l
             _endings(hands, gone), "{} ended",
         ),
     ]  # fmt: skip
+    circles = carried_out(hands, "supersession", "{} circles of memories that supersede each other", _circles(hands), "{} undone")
+    steps += [circles] if circles.tasks else []
     if days is not None:
         found = f"{{}} records expired {days:g} days ago or longer"
         steps.append(carried_out(hands, "forget", found, _expired(hands, forgetting, days), "{} forgotten"))
@@ -214,6 +216,31 @@ def _expired(hands: Hands, forgetting: Forgetting, days: float) -> Iterator[Task
         if record.valid_to is not None and micros(record.valid_to) <= until:
             says = f"{record.id}: expired {record.valid_to:%Y-%m-%d}"
             yield Task(says, lambda record=record: forgetting(record))
+
+
+def _circles(hands: Hands) -> Iterator[Task]:
+    """Memories none of which holds, since each is superseded by another of them: the one told last holds again.
+
+    Nothing that is remembered makes such a circle, but a file that is imported may hold one.
+    """
+    superseded = {
+        record.id: record for record in each(hands.store, replace(hands.where, roles=SHOWN, timeless=True), "oldest")
+        if record.superseded_by is not None
+    }  # fmt: skip
+    done: set[str] = set()
+    for start in superseded:
+        path: list[str] = []
+        name: str | None = start
+        while name in superseded and name not in done:
+            done.add(name)
+            path.append(name)
+            name = superseded[name].superseded_by
+        if name in path:
+            circle = [superseded[one] for one in path[path.index(name) :]]
+            last = max(circle, key=lambda record: (record.recorded_at, record.id))
+            free = {"superseded_by": None, "superseded_at": None}
+            says = f"{last.id}: holds again, the last of {', '.join(sorted(record.id for record in circle))}"
+            yield Task(says, lambda last=last, free=free: hands.amending(last, free, last))
 
 
 # --- what lost its ground

@@ -18,7 +18,6 @@ from .records import micros
 from .render import strip_blocks
 
 USER, ASSISTANT, SYSTEM, TOOL = "user", "assistant", "system", "tool"
-_PLAIN = frozenset({USER, ASSISTANT})
 _ROLES = {
     **dict.fromkeys(("user", "human", "customer", "client"), USER),
     **dict.fromkeys(("assistant", "ai", "model", "bot", "gpt", "chatbot", "agent"), ASSISTANT),
@@ -67,7 +66,7 @@ def read_messages(messages: Any) -> list[Message]:
 
 
 def _message(one: Any) -> Message | None:
-    if type(one) is dict and len(one) == 2 and one.get("role") in _PLAIN and type(one.get("content")) is str:
+    if type(one) is dict and len(one) == 2 and one.get("role") in (USER, ASSISTANT) and type(one.get("content")) is str:
         return _made(one["role"], None, one["content"], None, "")  # nearly all are so, and whole histories come again and again
     table = _table(one)
     role, named = _role(table)
@@ -76,12 +75,12 @@ def _message(one: Any) -> Message | None:
         role = TOOL  # Anthropic sends what a tool returned in the user's name
     if role == TOOL:
         text = _result(table, text)
-    at, named = _at(table), named if table.get("type") in _ITEMS else _speaker(table) or named
+    at, named = _at(table), named if str(table.get("type")) in _ITEMS else _speaker(table) or named
     return _made(role, named, text, at, _mark(table, at))
 
 
 def _made(role: str, speaker: str | None, text: str, at: int | None, mark: str) -> Message | None:
-    text = strip_blocks(clean_text(text)).strip() if text and not text.isspace() else ""
+    text = strip_blocks(clean_text(text)).strip() if any(c.isprintable() and not c.isspace() for c in text) else ""
     return Message(role, speaker, text, at, _digest(f"{role}\x1f{speaker or ''}\x1f{text}"), mark) if text else None
 
 
