@@ -109,7 +109,7 @@ ENVIRONMENT = {"settings"}
 WALL_CLOCK = {"memory"}
 STOP_WATCH = {
     "embed", "recall", "rerank", "routes", "remote", "stores.sqlite_file", "cli.terminal", "cli.tour", "evaluate.kept",
-    "embedders.speed",
+    "embedders.speed", "stores.guard", "stores.following",
     "evaluate.run", "http.gate", "http.service",
 }  # fmt: skip
 FORBIDDEN = re.compile(r"(manager|helper|util|utils|common|base|factory|misc)s?")

@@ -215,6 +215,30 @@ class RerankerResting(RerankerFailed):
     code = "reranker_resting"
 
 
+class UnknownIndex(RecollectError, ValueError):
+    """No index of this kind."""
+
+    code = "unknown_index"
+
+
+class IndexFailed(RecollectError, RuntimeError):
+    """An index beside the store could not do what it was asked."""
+
+    code = "index_failed"
+
+
+class IndexTimeout(IndexFailed, TimeoutError):
+    """An index beside the store did not answer within its deadline."""
+
+    code = "index_timeout"
+
+
+class IndexResting(IndexFailed):
+    """An index beside the store failed repeatedly and is left alone for a while (circuit open)."""
+
+    code = "index_resting"
+
+
 class RecordChanged(RecollectError, RuntimeError):
     """The record is no longer what the caller took it for."""
 

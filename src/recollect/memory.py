@@ -84,14 +84,20 @@ class Memory:
         clock: Clock | None = None,
         settings: Settings | None = None,
         scope: Scope | None = None,
+        vector: str | None = None,
+        graph: str | None = None,
     ) -> Memory:
-        """Open a memory by file name or URL; the file is made when there is none. What is not given comes from the settings."""
+        """Open a memory by file name or URL; the file is made when there is none. What is not given comes from the settings.
+
+        `vector`, `graph`: URLs of indexes beside the store, such as qdrant://host:6333/memories.
+        """
         settings = settings or load()
         scope = scope or Scope(owner=owner if owner is not None else settings.owner or "")
         base = as_recipe(recipe if recipe is not None else settings.recipe)
         embedding = open_embedding(embedder if embedder is not None else settings.embedder, settings)
         judges = open_judges(reranker if reranker is not None else settings.reranker, settings)
-        store = open_store(url if url is not None else settings.db, busy_seconds=settings.busy)
+        beside = {"vector": settings.vector if vector is None else vector, "graph": settings.graph if graph is None else graph}
+        store = open_store(url if url is not None else settings.db, busy_seconds=settings.busy, **beside, wall=time.time)
         try:
             summariser = open_summariser(summariser if summariser is not None else settings.summariser, settings, store)
         except Exception:
@@ -170,7 +176,8 @@ class Memory:
         changes = self._forgetting(record, expected)
         receipt = self._store.write(record.owner, changes)
         self._kick(_waits(changes))
-        return {"id": record.id, "owner": record.owner, "removed": dict(receipt.removed)}
+        beside = {"indexes": dict(receipt.beside)} if receipt.beside else {}
+        return {"id": record.id, "owner": record.owner, "removed": dict(receipt.removed), **beside}
 
     def flush(self, timeout: float = 60.0) -> int:
         """Embed what waits, now. Returns how many texts still wait, because the time was up or the embedder is down."""
@@ -319,7 +326,13 @@ class Memory:
         left = waits if dry_run or not waits else upkeep.drain(self._worker, self._waits, progress)
         did = f"{waits - left:,} embedded" + (f"; {self._worker.last_error}" if left else "") if waits and not dry_run else ""
         embedded = upkeep.Step("embed", f"{waits:,} texts wait for a vector", did, ok=dry_run or not left)
-        return [*kept, embedded, upkeep.checked(self._store), upkeep.shortened(self._store, dry_run)]
+        looked = [upkeep.checked(self._store), upkeep.shortened(self._store, dry_run)]
+        return [*kept, embedded, *self.index(dry_run=dry_run), *looked]
+
+    def index(self, *, rebuild: bool = False, dry_run: bool = False) -> list[upkeep.Step]:
+        """Bring the indexes beside the store up to it; `rebuild`: from nothing. One step for each; none, where there are none."""
+        paths = list(dict.fromkeys([self.scope.owner, self.scope.tenant]))
+        return [upkeep.indexed(one, paths, rebuild=rebuild, dry_run=dry_run) for one in getattr(self._store, "indexes", ())]
 
     def backup(self, target: str) -> None:
         """A consistent copy of the whole store, all owners, in a file; others may go on writing."""

@@ -301,6 +301,7 @@ class Receipt(NamedTuple):
     amended: int = 0
     removed: Mapping[str, int] = EMPTY  # records, vectors, jobs; derived, apart from records, where there was any
     unchanged: int = 0  # an Add whose id was there already with the same content
+    beside: Mapping[str, str] = EMPTY  # of indexes beside the store, when something was removed: what became of it there
 
 
 class Holding(NamedTuple):
@@ -382,6 +383,37 @@ class Feed(Protocol):
     def since(self, owner: str, mark: str) -> Changed | None:
         """What changed on the shelf since the mark, rather one key too many than one too few. None: the log does not reach back
         so far, or the mark is not of this store: begin anew."""
+
+
+class VectorIndex(Protocol):
+    """Vectors outside the store, which follow it. It nominates; what counts, and how much, the store decides. An `owner` is a
+    shelf's path. Every write may come again, and does, after a crash or an outage."""
+
+    name: str  # "qdrant"
+    remote: bool  # across a network: asked under a deadline, written to in the background
+
+    def mark(self, owner: str) -> str:
+        """How far it has followed a shelf; empty when it doesn't know."""
+
+    def put(self, owner: str, held: Mapping[int, Holding], gone: Sequence[int]) -> None:
+        """Hold these records by their keys, in place of what was there, and no longer those that went."""
+
+    def settle(self, owner: str, mark: str) -> None:
+        """All up to this mark has been put; durably, if what was put is durable."""
+
+    def nearest(
+        self, where: Where, space: str, view: str, vector: np.ndarray, limit: int, threshold: float | None, beside: str | None
+    ) -> list[tuple[int, float]]:  # fmt: skip
+        """Keys and inner products, best first: all there are, if fewer than `limit`. As of `Vector.nearest`."""
+
+    def count(self, owner: str, space: str, view: str) -> int:
+        """How many vectors of a shelf it holds."""
+
+    def keys(self, owner: str) -> list[int]:
+        """The keys of a shelf it holds anything of."""
+
+    def close(self) -> None:
+        """Release everything. Closing twice is fine."""
 
 
 class Store(Protocol):

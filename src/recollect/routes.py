@@ -13,7 +13,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from .embed import Embedding
-from .errors import EmbedderFailed, EmbedderTimeout, InvalidVector, StoreUnavailable
+from .errors import EmbedderFailed, EmbedderTimeout, IndexTimeout, InvalidVector, StoreUnavailable
 from .ports import Found, Store
 from .query import Query, Where
 from .rankings import FAILED, RAN, SKIPPED, TIMED_OUT, Ranking
@@ -148,7 +148,7 @@ def _run(spec: RouteSpec, query: Query, recipe: Recipe, vectors: Vectors, store:
         if isinstance(error, StoreUnavailable) or query.vectors:
             raise
         status, reason = FAILED, str(error)
-    except EmbedderTimeout as error:
+    except (EmbedderTimeout, IndexTimeout) as error:
         status, reason = TIMED_OUT, str(error)
     except Exception as error:
         status, reason = FAILED, f"{type(error).__name__}: {error}"[:300]

@@ -40,6 +40,8 @@ class Settings:
     models: str = ""
     deadline: float = 3.0  # seconds a question waits for its vector
     busy: float = 30.0  # seconds to wait for another process's lock
+    vector: str = ""  # the URL of a vector index beside the store
+    graph: str = ""  # the URL of a graph index beside the store
     openai_api_key: str = ""
     openai_base_url: str = ""
     ollama_base_url: str = ""
@@ -62,8 +64,13 @@ class Settings:
     def __repr__(self) -> str:
         """Without the key."""
         shown = {f.name: getattr(self, f.name) for f in fields(self)}
-        hidden = {name: "…" for name, value in shown.items() if "key" in name and value}
+        hidden = {name: "…" for name, value in shown.items() if value and ("key" in name or _secret(value))}
         return f"Settings({', '.join(f'{name}={value!r}' for name, value in (shown | hidden).items())})"
+
+
+def _secret(value: Any) -> bool:
+    """Whether it is a URL that carries a password."""
+    return isinstance(value, str) and "://" in value and "@" in value
 
 
 def load(environ: Mapping[str, str] | None = None, file: str | None = None) -> Settings:

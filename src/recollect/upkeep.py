@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from .embed import LEASE, Embedding, Worker
-from .errors import DuplicateRecord, RecordChanged, StoreUnavailable, UnknownRecord
+from .errors import DuplicateRecord, IndexFailed, RecordChanged, StoreUnavailable, UnknownRecord
 from .ingest import pending
 from .moving import Progress, batches, tell
 from .ports import Amend, Change, Holding, Store
@@ -164,6 +164,23 @@ def shortened(store: Store, dry_run: bool) -> Step:
         return Step("checkpoint", f"the log holds {size:,} bytes")
     file.checkpoint()
     return Step("checkpoint", f"the log holds {size:,} bytes", "moved into the file")
+
+
+def indexed(index: Any, paths: Sequence[str], *, rebuild: bool, dry_run: bool) -> Step:
+    """An index beside the store, caught up or built anew, shelf by shelf."""
+    name = f"index {index.name}"
+    try:
+        behind = [index.news(path) for path in paths]
+        known = sum(len(news) for news in behind if news)
+        found = "it is to be read everything" if None in behind else f"{known:,} changes behind" if known else "up to date"
+        if dry_run or not (rebuild or known or None in behind):
+            return Step(name, found)
+        if rebuild:
+            return Step(name, found, f"built anew: {sum(map(index.rebuild, paths)):,} records")
+        caught = [index.catch_up(path) for path in paths]
+        return Step(name, found, "caught up" if all(caught) else "another process is at it", ok=all(caught))
+    except IndexFailed as error:
+        return Step(name, str(error), ok=False)
 
 
 def _readable(missing: list[Missing], embedding: Embedding) -> list[Missing]:

@@ -20,6 +20,7 @@ from .entry import FAILED, configured
 from .terminal import sized
 
 if TYPE_CHECKING:
+    from ..ports import Store
     from ..settings import Settings
     from .terminal import Screen
 
@@ -39,7 +40,7 @@ class Check(NamedTuple):
 
 def doctor(args: Namespace, screen: Screen) -> int:
     settings, owner, url = configured(args)
-    checks = [*_machine(), *_configured(settings, owner), *_embedder(settings), *_store(url, owner)]
+    checks = [*_machine(), *_configured(settings, owner), *_embedder(settings), *_store(url, owner, settings)]
     wrong = [check for check in checks if check.state == "wrong"]
     if screen.as_json:
         screen.json({"ok": not wrong, "checks": [check._asdict() for check in checks]})
@@ -131,7 +132,7 @@ def _answers(settings: Settings) -> Check:
     return Check("embedding", "ok", ", ".join(said))
 
 
-def _store(url: str, owner: str | None) -> Iterator[Check]:
+def _store(url: str, owner: str | None, settings: Settings) -> Iterator[Check]:
     from ..stores import open_store
     from ..stores.files import path_of
 
@@ -140,11 +141,12 @@ def _store(url: str, owner: str | None) -> Iterator[Check]:
         yield Check("memory", "note", f"{path} is not there yet: the first remember makes it")
         return
     try:
-        store = open_store(url)
+        store = open_store(url, vector=settings.vector, graph=settings.graph)
         try:
             yield Check("memory", "ok", url if path is None else f"{os.path.abspath(path)}, {sized(os.path.getsize(path))}")
             wrong = store.check() if hasattr(store, "check") else []
             yield Check("integrity", "wrong" if wrong else "ok", "; ".join(wrong[:3]) or "sound")
+            yield from _indexes(store, owner)
             waiting = store.outbox.waiting(owner)
             yield Check(
                 "waiting",
@@ -157,6 +159,17 @@ def _store(url: str, owner: str | None) -> Iterator[Check]:
         yield Check("memory", "wrong", str(error))
     if path is not None and os.name == "posix":
         yield _permissions(path)
+
+
+def _indexes(store: Store, owner: str | None) -> Iterator[Check]:
+    """How the indexes beside the store stand."""
+    for one in getattr(store, "indexes", ()):
+        found = one.status(owner) if owner else {"ok": True, "behind": 0}
+        behind = "all is to be read" if found["behind"] is None else f"{found['behind']:,} changes behind"
+        late = found["behind"] != 0
+        answers = f"answers, {behind}: recollect index follow" if late else "answers, up to date"
+        state = ("note" if late else "ok") if found["ok"] else "wrong"
+        yield Check(f"index {one.name}", state, answers if found["ok"] else found["error"])
 
 
 def _permissions(path: str) -> Check:

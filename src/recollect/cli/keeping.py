@@ -1,4 +1,4 @@
-"""settings, recipes, reembed, upkeep, status, version: the commands that look after a memory."""
+"""settings, recipes, reembed, upkeep, index, status, version: the commands that look after a memory."""
 
 from __future__ import annotations
 
@@ -75,6 +75,18 @@ def upkeep(args: Namespace, screen: Screen) -> int:
         for step in steps if args.dry_run else ():
             for task in step.tasks:
                 screen.say(f"  {screen.paint(step.name, 'cyan')}  {safe(task)}")
+    return 0 if all(step.ok for step in steps) else FAILED
+
+
+def index(args: Namespace, screen: Screen) -> int:
+    with opened(args, screen) as memory:
+        steps = memory.index(rebuild=args.do == "rebuild", dry_run=args.do == "status")
+    if screen.as_json:
+        screen.json({"ok": all(step.ok for step in steps), "indexes": [step._asdict() for step in steps]})
+    elif not steps:
+        screen.say("No index beside the store is configured.")
+    else:
+        screen.table([(step.name, "ok" if step.ok else "not well", step.found, step.did) for step in steps], (), ("cyan",))
     return 0 if all(step.ok for step in steps) else FAILED
 
 

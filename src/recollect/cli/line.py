@@ -230,6 +230,16 @@ COMMANDS = (
         more="No memory is removed, unless --forget-expired asks for it. Exit status 1 if something is not well.",
         examples=("recollect upkeep --dry-run", "recollect upkeep --forget-expired 30"),
     ),
+    Command(
+        "index", "Look after the indexes beside the store.", "keeping:index",
+        (
+            arg("do", metavar="DO", nargs="?", choices=("status", "follow", "rebuild"), default="status",
+                help="status: how far behind they are; follow: bring them up to the store; rebuild: build them from nothing"),
+        ),
+        more="For a memory with RECOLLECT_VECTOR or RECOLLECT_GRAPH, or vector or graph in the settings file. Indexes follow by "
+        "themselves: this is for looking, and for after a restored backup.",
+        examples=("recollect index", "recollect index rebuild"),
+    ),
     Command("status", "How much is remembered, and what waits.", "keeping:status", examples=("recollect status",)),
     Command(
         "doctor", "Check this installation and the memory's file.", "doctor:doctor",

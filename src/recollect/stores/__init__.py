@@ -2,12 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ..errors import StoreUnavailable
 from ..ports import Store
 
 
-def open_store(url: str, *, busy_seconds: float | None = None) -> Store:
-    """The store behind a URL or a file name. The module that serves it is imported only now."""
+def open_store(
+    url: str, *, busy_seconds: float | None = None, vector: str = "", graph: str = "", wall: Callable[[], float] | None = None
+) -> Store:
+    """The store behind a URL or a file name, with the indexes beside it that have a URL. `wall`: seconds all processes share, by
+    which those that keep one index up take turns. The module that serves a URL is imported only now."""
+    if not (vector or graph):
+        return _open(url, busy_seconds)
+    from .beside import BesideStore
+    from .indexes import open_graph_index, open_vector_index
+
+    opened = {"vector": open_vector_index(vector) if vector else None, "graph": open_graph_index(graph) if graph else None}
+    store = _open(url, busy_seconds)
+    try:
+        return BesideStore(store, **opened, wall=wall)
+    except Exception:
+        store.close()
+        raise
+
+
+def _open(url: str, busy_seconds: float | None) -> Store:
     scheme, _, rest = url.partition(":")
     if url == "memory:":
         from .inmemory import InMemoryStore
