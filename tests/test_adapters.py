@@ -14,15 +14,16 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "adapters.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
-FRAMEWORKS = {  # module: package, extra
+FRAMEWORKS: dict[str, tuple[str, str | None]] = {  # module: package, extra
     "langgraph": ("langgraph", "langgraph"),
     "anthropic_tool": ("anthropic", "anthropic"),
     "openai_agents": ("agents", "openai-agents"),
     "pydantic_ai": ("pydantic_ai", "pydantic-ai"),
     "llamaindex": ("llama_index", "llamaindex"),
+    "mem0": ("mem0", None),  # it imitates its framework, and needs nothing of it
 }
-ASK_NOTHING = {"anthropic_tool", "openai_agents"}  # these can be imported without their frameworks
-SHARED = {"__init__", "carried", "matching"}
+ASK_NOTHING = {"anthropic_tool", "openai_agents", "mem0"}  # these can be imported without their frameworks
+SHARED = {"__init__", "carried", "matching", "mem0_names"}
 
 
 @pytest.mark.parametrize("number", range(len(EXAMPLES)))
@@ -31,6 +32,7 @@ def test_the_pages_examples_run(number, tmp_path, monkeypatch):
     for name in ("OPENAI_API_KEY", "RECOLLECT_OWNER", "RECOLLECT_DB", "RECOLLECT_RECIPE", "RECOLLECT_CONFIG"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("RECOLLECT_EMBEDDER", "static")
+    monkeypatch.setenv("HOME", str(tmp_path))
     said = io.StringIO()
     with contextlib.redirect_stdout(said):
         exec(compile(EXAMPLES[number], f"docs/adapters.md, example {number + 1}", "exec"), {"__name__": "__main__"})
@@ -41,7 +43,7 @@ def test_every_adapter_is_on_the_page_and_here():
     files = {path.stem for path in (ROOT / "src" / "recollect" / "adapters").glob("*.py")} - SHARED
     assert files == set(FRAMEWORKS)
     for name, (_, extra) in FRAMEWORKS.items():
-        assert f"recollect.adapters.{name}" in PAGE and f"recollect[{extra}]" in PAGE
+        assert f"recollect.adapters.{name}" in PAGE and (extra is None or f"recollect[{extra}]" in PAGE)
 
 
 @pytest.mark.parametrize("name", sorted(FRAMEWORKS.keys() - ASK_NOTHING))

@@ -120,9 +120,13 @@ def test_llamaindexs_own_memory_hands_over_what_it_can_not_hold(memory):
         async with AsyncMemory(memory) as held:
             block = RecollectMemoryBlock(memory=held, priority=1, max_chars=600)
             chat = ChatMemory.from_defaults(
-                session_id="chat-1", token_limit=300, chat_history_token_ratio=0.3, token_flush_size=40, memory_blocks=[block],
+                session_id="chat-1",
+                token_limit=300,
+                chat_history_token_ratio=0.3,
+                token_flush_size=40,
+                memory_blocks=[block],
                 async_database_uri="sqlite+aiosqlite:///:memory:",
-            )  # fmt: skip
+            )
             await chat.aput_messages(
                 [user("My walnut cake needs two hundred grams of flour."), assistant("I'll keep that in mind.")]
             )

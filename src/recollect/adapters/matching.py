@@ -6,7 +6,7 @@ Numbers compare as numbers, also where one is written as text; what can't be com
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ..errors import InvalidQuery
@@ -48,3 +48,25 @@ def equal(value: Any, wanted: Any) -> bool:
     if isinstance(value, (list, tuple)) and isinstance(wanted, (list, tuple)):
         return len(value) == len(wanted) and all(equal(one, other) for one, other in zip(value, wanted, strict=True))
     return value == wanted and isinstance(value, bool) == isinstance(wanted, bool)
+
+
+def matches(payload: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
+    """Whether a table meets conditions in mem0's writing: values, operators by their names, `*`, AND, OR and NOT."""
+    return all(_meets(payload, name, condition) for name, condition in wanted.items())
+
+
+def _meets(payload: Mapping[str, Any], name: str, wanted: Any) -> bool:
+    if name in ("AND", "OR", "NOT"):
+        found = [matches(payload, one) for one in _conditions(name, wanted)]
+        return all(found) if name == "AND" else any(found) if name == "OR" else not any(found)
+    if isinstance(wanted, str) and wanted == "*":
+        return payload.get(name) is not None
+    if isinstance(wanted, Mapping):
+        return all(compared(operator, payload.get(name), other) for operator, other in wanted.items())
+    return equal(payload.get(name), wanted)
+
+
+def _conditions(name: str, wanted: Any) -> Iterable[Mapping[str, Any]]:
+    if not isinstance(wanted, (list, tuple)) or not wanted or not all(isinstance(one, Mapping) for one in wanted):
+        raise InvalidQuery(f"{name} takes a list of conditions, not {wanted!r:.60}.", hint=f'{{"{name}": [{{"key": "value"}}]}}')
+    return wanted
