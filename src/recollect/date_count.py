@@ -110,6 +110,10 @@ def _weekday(anchor: date, future: bool | None, number: int) -> Days:
     return _chosen([days for days in _weekdays(anchor, number) if days[0] != anchor], anchor, future)
 
 
+def _weekend(anchor: date, future: bool | None) -> Days:
+    return _chosen([_unit(anchor, "e", week) for week in (-2, -1, 0, 1)], anchor, future)
+
+
 def _recent(anchor: date, future: bool | None, days: int) -> Days:
     return anchor - days * DAY, anchor + DAY
 
@@ -149,7 +153,7 @@ def _range(anchor: date, future: bool | None, one: tuple, other: tuple) -> Days:
 
 _RESOLVE: Mapping[str, Callable[..., Days]] = {
     "day": _day_from, "ago": _ago, "ahead": _ahead, "turn": _turn, "date": _date, "season": _season_of, "weekday": _weekday,
-    "recent": _recent, "near": _near_days, "range": _range,
+    "weekend": _weekend, "recent": _recent, "near": _near_days, "range": _range,
 }  # fmt: skip
 
 

@@ -237,7 +237,7 @@ def _month_or_season_of_year(items: Sequence[Item], i: int) -> Read:
 
 
 def _bare(items: Sequence[Item], i: int) -> Read:
-    """In March, on Friday, in the spring, since 2016, at Christmas, летом: as much context as the word needs."""
+    """In March, on Friday, since 2016, at Christmas, летом, over the weekend: as much context as the word needs."""
     item, before = items[i], items[i - 1]
     anchored = not ANCHORS.isdisjoint(before.says) and not item.comma
     joined = "joins" in before.says
@@ -254,6 +254,8 @@ def _bare(items: Sequence[Item], i: int) -> Read:
         return None if "unit" in items[i + 1].says and after == i + 1 else (after, "date", (item.year,))
     if "feast" in says:
         return i + 1, "date", (None, *feast(says["feast"]))
+    if says.get("unit") == "e" and anchored:
+        return i + 1, "weekend", ()
     if "recent" in says:
         return i + 1, "recent", (says["recent"],)
     if "weekday" in says and not before.says.keys() & {"every", "number"}:  # "every Monday", "a Monday"

@@ -62,7 +62,7 @@ _TABLES = {
         "turn": "letzte, letzten, letzter, letztes, letztem, vergangene, vergangenen, vergangener, vergangenes, vorige,"
         " vorigen, voriges = -1; diese, diesen, dieser, dieses, diesem = 0; nächste, nächsten, nächster, nächstes,"
         " nächstem, kommende, kommenden, kommendes = 1",
-        "led": "vor", "in": "in", "at": "im, seit dem, anfang, mitte, ende, in diesem", "since": "seit, seit dem",
+        "led": "vor", "in": "in", "at": "im, am, übers, seit dem, anfang, mitte, ende, in diesem", "since": "seit, seit dem",
         "until": "bis, bis zum", "before": "vor, vor dem, vor der", "after": "nach, nach dem, nach der",
         "from": "zwischen, von, vom", "joins": "und, bis, bis zum", "of": "des, der, im, vom, den",
         "number": "ein, eine, einem, einer, einen; zwei; drei, ein paar, einigen, paar; vier, mehreren; fünf; sechs;"
@@ -135,7 +135,8 @@ _TABLES = {
         "before": "до, перед", "after": "после", "from": "между, с, со", "joins": "и, по, до", "of": "года, в",
         "number": "один, одну, одна; два, две, пару; три, несколько; четыре; пять; шесть; семь; восемь; девять; десять;"
         " одиннадцать; двенадцать",
-        "feast": "новый год = 0101; рождество = 0107", "recent": "на днях = 7", "every": "каждый, каждую, каждое",
+        "feast": "новый год, нового года, новому году, новым годом = 0101; рождество, рождества, рождеству,"
+        " рождеством = 0107", "recent": "на днях = 7", "every": "каждый, каждую, каждое",
         "future": "буду, будет, будем, будут, планирую, планируем, собираюсь, хочу, поеду, поедем, пойду",
         "past": "был, была, были, было, ходил, ездили, ездил, сказал",
     },
@@ -181,5 +182,6 @@ def triggers() -> Triggers:
                 if kind != "number" or value != 1:  # "a" is everywhere
                     said.setdefault(kind, set()).add(max(phrase.words, key=len))
     alone = said["day"].union(*(said[kind] for kind in ("month", "weekday", "season", "during", "feast", "recent")))
+    alone |= {max(p.words, key=len) for found in phrases(LANGUAGES).values() for p in found if p.says.get("unit") == "e"}
     counts = said["turn"].union(*(said[kind] for kind in ("ago", "led", "ahead", "number", "before", "after")))
     return Triggers(frozenset(alone), frozenset(said["unit"]), frozenset(counts | {"in", "dans", "через"}))

@@ -20,6 +20,13 @@ _YEARS = {
     "去年": -1, "昨年": -1, "一昨年": -2, "おととし": -2, "前年": -2, "今年": 0, "本年": 0,
     "明年": 1, "来年": 1, "來年": 1, "后年": 2, "後年": 2,
 }  # fmt: skip
+_FEASTS = {
+    **dict.fromkeys(("圣诞节", "聖誕節", "圣诞", "聖誕", "クリスマス"), (12, 25)),
+    **dict.fromkeys(("平安夜", "クリスマスイブ", "クリスマス・イブ"), (12, 24)),
+    **dict.fromkeys(("元旦", "お正月", "正月", "新年"), (1, 1)), **dict.fromkeys(("大晦日", "跨年夜"), (12, 31)),
+    **dict.fromkeys(("情人节", "情人節", "バレンタインデー", "バレンタイン"), (2, 14)),
+    **dict.fromkeys(("国庆节", "国庆"), (10, 1)),
+}  # fmt: skip
 _TURNS = {
     "上上": -2, "先々": -2, "上个": -1, "上個": -1, "上": -1, "先": -1, "这个": 0, "這個": 0, "这": 0, "這": 0, "本": 0, "今": 0,
     "下个": 1, "下個": 1, "下": 1, "来": 1, "來": 1,
@@ -27,7 +34,9 @@ _TURNS = {
 _SEASONS = "春夏秋冬"
 _ANY = re.compile(
     rf"""
-      (?P<full>(?P<y>[12][0-9]{{3}})[年/.-]の?(?:(?P<ym>{_N})月(?:の?(?P<yd>{_N})[日号號])?|(?P<ys>[{_SEASONS}])[天季]?)?)
+      (?P<feasted>(?:(?:(?P<fy>[12][0-9]{{3}})年|(?P<fyear>{"|".join(sorted(_YEARS, key=len, reverse=True))}))[的の]?)?
+        (?P<feast>{"|".join(sorted(_FEASTS, key=len, reverse=True))}))
+    | (?P<full>(?P<y>[12][0-9]{{3}})[年/.-]の?(?:(?P<ym>{_N})月(?:の?(?P<yd>{_N})[日号號])?|(?P<ys>[{_SEASONS}])[天季]?)?)
     | (?P<yearly>(?P<year>{"|".join(sorted(_YEARS, key=len, reverse=True))})[的の]?
         (?:(?P<m>{_N})月(?:の?(?P<d>{_N})[日号號])?|(?P<s>[{_SEASONS}])[天季]?)?)
     | (?P<counted>(?P<n>{_N})(?P<u>天|日|[个個]?星期|週間|周间|周|週|[个個かヶカヵ]月|年)
@@ -79,10 +88,15 @@ def _relation(text: str, end: int) -> str:
 def _meant(found: re.Match[str]) -> tuple[str, tuple]:
     kind = next(
         name
-        for name in ("full", "yearly", "counted", "day", "weekly", "monthly", "seasonal", "zhday", "jaday", "md_m")
+        for name in ("feasted", "full", "yearly", "counted", "day", "weekly", "monthly", "seasonal", "zhday", "jaday", "md_m")
         if found[name]
     )
     return _KINDS[kind](found)
+
+
+def _feasted(found: re.Match[str]) -> tuple[str, tuple]:
+    year = int(found["fy"]) if found["fy"] else ("turn", _YEARS[found["fyear"]]) if found["fyear"] else None
+    return "date", (year, *_FEASTS[found["feast"]])
 
 
 def _full(found: re.Match[str]) -> tuple[str, tuple]:
@@ -136,7 +150,7 @@ def _count(text: str) -> int:
 
 
 _KINDS = {
-    "full": _full, "yearly": _yearly, "counted": _counted, "weekly": _weekly, "monthly": _monthly,
+    "feasted": _feasted, "full": _full, "yearly": _yearly, "counted": _counted, "weekly": _weekly, "monthly": _monthly,
     "day": lambda found: ("day", (_DAYS[found["day"]],)),
     "seasonal": lambda found: ("season", (("turn", 0), _SEASONS.index(found["st"]) + 1)),
     "zhday": lambda found: ("weekday", (_weekday(found["zhday"]),)),
