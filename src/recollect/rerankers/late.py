@@ -33,9 +33,9 @@ class Late:
     def scores(self, query: str, texts: Sequence[str]) -> Sequence[float]:
         asked, _ = word_vectors([query], QUESTION)
         said, lengths = word_vectors(texts, PIECES)
-        if not len(asked) or not len(said):
-            return [0.0] * len(texts)
         weights = np.linalg.norm(asked, axis=1)
+        if not weights.any() or not len(said):  # no piece of the question, or of any text, that says something
+            return [0.0] * len(texts)
         near = (_unit(asked) @ _unit(said).T).clip(0.0, 1.0)
         there = np.flatnonzero(lengths)
         starts = np.concatenate(([0], np.cumsum(lengths[there])[:-1]))
