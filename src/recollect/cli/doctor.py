@@ -111,11 +111,11 @@ def _why(settings: Settings, name: str) -> str:
         return "the settings name it"
     if name == "openai":
         return "there is an API key"
-    if name == "local":
+    if name.startswith("local"):
         return "the best that is installed and needs no network"
     if find_spec("onnxruntime") is None:
-        return 'always there; pip install "recollect[local]" brings a better one'
-    return "always there; recollect models install arctic-embed-s brings a better one"
+        return 'needs no network; pip install "recollect[local]" brings a better one'
+    return "needs no network; recollect models install local brings a better one"
 
 
 def _answers(settings: Settings) -> Check:

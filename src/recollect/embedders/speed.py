@@ -1,7 +1,8 @@
-"""How quick an embedder is on this machine: measured on made-up texts, kept beside the models, shown by `recollect models`.
+"""How quick an embedder or a reranker is on this machine, on made-up texts; kept beside the models, for `recollect models`.
 
-Questions are embedded one by one, as they are asked; texts of some sixty words all at once, as a large import has them. What a
-model does depends on the processor more than on anything its maker says, so nothing else is shown. Not a benchmark of the engine.
+Questions are embedded one by one, as they are asked; texts of some sixty words all at once, as a large import has them. A
+reranker reads twenty sentences, as a recipe has it do. What a model does depends on the processor more than on anything its
+maker says, so nothing else is shown. Not a benchmark of the engine.
 """
 
 from __future__ import annotations
@@ -14,10 +15,10 @@ from statistics import median
 from time import perf_counter
 from typing import NamedTuple
 
-from ..ports import Embedder
+from ..ports import Embedder, JudgeProfile, Reranker
 
 FILE = "speeds.json"
-QUESTIONS, TEXTS = 20, 24
+QUESTIONS, TEXTS, JUDGED = 20, 24, 3
 _THINGS = ("the heron", "a leaking roof", "two train tickets", "the landlord", "grandmother's recipe", "a broken bicycle")
 _PLACES = (
     "behind the mill",
@@ -38,7 +39,11 @@ class Speed(NamedTuple):
     texts: float
 
     def __str__(self) -> str:
-        return f"{self.question:.2f} ms a question, {self.texts:,.0f} texts/s, {self.load:.2f} s to load"
+        return self.of("a question")
+
+    def of(self, what: str) -> str:
+        """In words: what of it takes the milliseconds."""
+        return f"{self.question:.2f} ms {what}, {self.texts:,.0f} texts/s, {self.load:.2f} s to load"
 
 
 def measure(embedder: Embedder) -> Speed:
@@ -58,6 +63,25 @@ def measure(embedder: Embedder) -> Speed:
     before = perf_counter()
     embedder.embed_documents(texts)
     return Speed(load, median(asked) * 1000, TEXTS / (perf_counter() - before))
+
+
+def measure_judge(reranker: Reranker) -> Speed:
+    """For twenty sentences in place of a question, and in texts a second."""
+    started = perf_counter()
+    reranker.scores("Where does the canal end?", ["It ends at the old archive."])
+    load = perf_counter() - started
+    asked = []
+    for number in range(JUDGED):
+        sentences = [f"On day {number + line} we talked about {_about(number * 5 + line)}." for line in range(QUESTIONS)]
+        before = perf_counter()
+        reranker.scores(f"What did we say about {_about(number)}?", sentences)
+        asked.append(perf_counter() - before)
+    return Speed(load, median(asked) * 1000, QUESTIONS / median(asked))
+
+
+def judge_mark(profile: JudgeProfile) -> str:
+    """What a reranker's speed is filed under."""
+    return f"rerank:{profile.name}:{profile.model}"
 
 
 def keep(folder: Path, fingerprint: str, speed: Speed) -> None:
