@@ -157,7 +157,7 @@ def test_whose_memory_is_meant(client):
     other = {"X-Recollect-Owner": "bob"}
     assert client.post("/v1/recall", json={"query": "secret"}, headers=other).json()["hits"] == []
     assert refused(client.get("/v1/memories/m1", headers=other), 404) == "unknown_record"
-    assert refused(client.get("/v1/memories/m1", params={"owner": "bob"}), 422) == "invalid_request"
+    assert refused(client.get("/v1/memories/m1", params={"owner": "bob"}), 403) == "not_allowed"
     assert refused(client.get("/v1/memories", headers={"X-Recollect-Owner": ""}), 422) == "scope_required"
     assert refused(client.get("/v1/memories", headers={"X-Recollect-Owner": "a//b"}), 422) == "scope_required"
 

@@ -167,7 +167,8 @@ def unit(numbers: object) -> np.ndarray:
         vector = np.asarray(numbers, np.float64)
     except (TypeError, ValueError):
         raise InvalidVector(f"{numbers!r:.60} is not a row of numbers.", hint="Pass a list of floats or an array.") from None
-    norm = float(np.sqrt(vector @ vector)) if vector.ndim == 1 and len(vector) else 0.0
+    with np.errstate(over="ignore", invalid="ignore"):  # numbers that are too large have no finite norm
+        norm = float(np.sqrt(vector @ vector)) if vector.ndim == 1 and len(vector) else 0.0
     if not norm or not np.isfinite(norm):
         raise InvalidVector(
             "A vector must be a row of finite numbers, not all zero.", hint="Look for NaN or infinity in what the model returned."

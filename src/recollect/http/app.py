@@ -10,12 +10,13 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
+from starlette.routing import Match
 
 from .. import __version__
 from ..errors import RecollectError
 from ..memory import Memory
 from . import asking, memories, pages, tuning, watch
-from .gate import App, Gate
+from .gate import OPEN, App, Gate
 from .metrics import Counts
 from .problems import misread, of_status, problem, unexpected
 from .service import Limits, Service
@@ -43,16 +44,29 @@ def create(
         yield
         await service.threads.end(memory.close)
 
-    inner = FastAPI(
+    inner = Documented(
         title="recollect", version=__version__, description=ABOUT, docs_url=None, redoc_url=None, lifespan=lifespan,
         exception_handlers={
             RecollectError: _told, RequestValidationError: _misread, HTTPException: _refused, Exception: _failed,
         }, separate_input_output_schemas=False,
     )  # fmt: skip
     for door in DOORS:
-        inner.include_router(door)
+        inner.router.routes.extend(door.routes)  # as they are: include_router makes them anew, without their regular expressions
     service.counts = Counts((route.path_format for door in DOORS for route in door.routes), counts)
     return Gate(inner, service, watch.Watch(service))
+
+
+class Documented(FastAPI):
+    """FastAPI, whose OpenAPI document says how tokens are sent. Without tokens on the server, none is needed."""
+
+    def openapi(self) -> dict[str, Any]:
+        if self.openapi_schema is None:
+            document = super().openapi()
+            document.setdefault("components", {})["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+            for path, methods in document["paths"].items():
+                for one in methods.values():
+                    one["security"] = [] if OPEN.fullmatch(path) else [{"token": []}, {}]
+        return self.openapi_schema
 
 
 async def _told(request: Request, error: Any) -> Response:
@@ -64,7 +78,13 @@ async def _misread(request: Request, error: Any) -> Response:
 
 
 async def _refused(request: Request, error: Any) -> Response:
-    return of_status(error.status_code, error.headers, request.method)
+    return of_status(error.status_code, _allowed(request) if error.status_code == 405 else error.headers, request.method)
+
+
+def _allowed(request: Request) -> dict[str, str]:
+    """All methods of an address: the framework tells those of the first route that has it."""
+    routes = (route for route in request.app.routes if route.matches(request.scope)[0] is not Match.NONE)
+    return {"Allow": ", ".join(sorted({method for route in routes for method in route.methods or ()}))}
 
 
 async def _failed(request: Request, error: Any) -> Response:

@@ -19,7 +19,10 @@ from .problems import answer
 from .service import Caller, Service
 
 ONCE = "Sent again with the same key, the request is not done again: the first answer comes back, for a day."
+_NAME = r"[^\s/\x00-\x1f\x7f][^/\x00-\x1f\x7f]*"
+_PATH = {"minLength": 1, "pattern": f"^{_NAME}(/{_NAME})*$"}  # said in the document; the engine judges
 OWNER = "Whose memory, such as acme/alice; for a token, its own owner path or one below it."
+_OWNER: dict[str, Any] = {"description": OWNER, "max_length": 400, "json_schema_extra": _PATH}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,12 +79,12 @@ class Desk:
 
 async def _desk(
     request: Request,
-    header: Annotated[str | None, Header(alias="X-Recollect-Owner", description=OWNER, max_length=400)] = None,
-    owner: Annotated[str | None, Query(description=OWNER, max_length=400)] = None,
+    header: Annotated[str | None, Header(alias="X-Recollect-Owner", **_OWNER)] = None,
+    owner: Annotated[str | None, Query(**_OWNER)] = None,
 ) -> Desk:
     _known(request)
     if header is not None and owner is not None and header != owner:
-        raise InvalidRequest("The header and the parameter name two owners.", hint="Name one.")
+        raise NotAllowed("The header and the parameter name two owners.", hint="Name one.")
     return Desk(request, owner if owner is not None else header)
 
 

@@ -12,7 +12,7 @@ import secrets
 import time
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from starlette.responses import Response
 
@@ -127,19 +127,27 @@ class Gate:
 def from_here(headers: Mapping[str, str]) -> None:
     """A server without tokens trusts this machine. A page of another site is not this machine, though its browser runs here."""
     host, origin = headers.get("host", ""), headers.get("origin")
-    if urlsplit(f"//{host}").hostname not in HERE:
+    if _named(f"//{host}").hostname not in HERE:
         raise NotAllowed(
             "Without access tokens the server answers to localhost only.", hint="Make a token: recollect token create."
         )
-    if origin is not None and urlsplit(origin).netloc != host:
+    if origin is not None and _named(origin).netloc != host:
         raise NotAllowed("A page of another site asked.", hint="Make a token, and send it: recollect token create.")
+
+
+def _named(address: str) -> SplitResult:
+    """An address in its parts; one that can't be read names nobody."""
+    try:
+        return urlsplit(address)
+    except ValueError:
+        return urlsplit("")
 
 
 async def _whole(headers: Mapping[str, str], receive: Receive, most: int) -> bytes | None:
     """The body, if it is not too large; None if the client goes before it is there."""
     said = headers.get("content-length", "0")
     refusal = TooLarge(f"A body may hold {most:,} bytes.", hint="Send it in parts.")
-    if said.isdigit() and int(said) > most:
+    if said.isascii() and said.isdigit() and int(said[:20]) > most:
         raise refusal
     parts, size = [], 0
     while True:

@@ -6,11 +6,13 @@ the same few ways, and all refusals look alike.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from fastapi import APIRouter
 from fastapi.routing import APIRoute
+from starlette.responses import Response
 
 from .answers import Refusal
 
@@ -33,6 +35,8 @@ class Route(APIRoute):
 
     def __init__(self, *given: Any, **named: Any) -> None:
         super().__init__(*given, **named)
+        # an id may hold slashes; what ends so is the history of an id, whatever the method
+        self.path_regex = re.compile(self.path_regex.pattern.replace("(?P<id>.*)$", "(?P<id>(?!.*/history$).*)$"))
         self.known = frozenset(_names(self.dependant))
 
 
@@ -56,11 +60,13 @@ class Door(APIRouter):
 
     def _declared(
         self, method: str, path: str, *, answers: Any, status_code: int = 200, headers: Mapping[str, Any] | None = None,
-        others: Mapping[int, str] | None = None, **about: Any,
+        others: Mapping[int, str] | None = None, media: str = "application/json", **about: Any,
     ) -> Callable:  # fmt: skip
         refused = NEEDS.get(method, set(REFUSALS))
         responses = {status: {"model": Refusal, "description": REFUSALS[status]} for status in sorted(refused)}
         good = {status_code: {"model": answers, **({"headers": headers} if headers else {})}}
+        if media != "application/json":
+            good, about["response_class"] = {status_code: {"content": {media: {"schema": {"type": "string"}}}}}, Response
         more = {status: {"description": said} for status, said in (others or {}).items()}
         return self.api_route(
             path, methods=[method], response_model=None, status_code=status_code, responses={**good, **more, **responses}, **about

@@ -39,7 +39,7 @@ async def health() -> Response:
     return answer({"status": "ok"})
 
 
-@door.get("/metrics", answers=str, summary="Counts for Prometheus")
+@door.get("/metrics", answers=str, summary="Counts for Prometheus", media="text/plain")
 async def metrics(request: Request) -> Response:
     service: Service = request.scope["state"]["service"]
     waiting = await service.threads.run(service.memory.store.outbox.waiting, None)

@@ -13,6 +13,7 @@ from typing import Any
 
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.applications import Starlette
+from starlette.requests import Request
 from starlette.routing import Mount
 
 from ..http.gate import HERE, App, Gate
@@ -50,10 +51,14 @@ def create(
         transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),  # the gate sees to it
     )  # fmt: skip
 
+    async def checked(scope: Any, receive: Any, send: Any) -> None:
+        whose(Request(scope))  # whoever may not name that owner is told so before the protocol begins
+        await tools(scope, receive, send)
+
     @asynccontextmanager
     async def lifespan(app: Starlette):
         async with tools.router.lifespan_context(tools):
             yield
         await service.threads.end(memory.close)
 
-    return Gate(Starlette(routes=[Mount("/", tools)], lifespan=lifespan), service, Watch(service))
+    return Gate(Starlette(routes=[Mount("/", checked)], lifespan=lifespan), service, Watch(service))
