@@ -132,6 +132,36 @@ def test_a_long_text_comes_with_its_parts(open_memory):
         load(bob, [forged])
 
 
+def test_conversations_go_on_after_a_journey_with_all_that_is_kept_of_them(open_memory):
+    """Turns, next words, chunks, summaries, the log of what was said, confirmations: nothing is told or made twice."""
+    chat = [
+        {"role": "user", "content": "I moved to Goa with my sister Priya."}, {"role": "assistant", "content": "How lovely!"},
+        {"role": "user", "content": "We bake a walnut cake every Sunday."}, {"role": "assistant", "content": "A recipe. " * 400},
+    ]  # fmt: skip
+    here = open_memory(recipe="memsense", embedder="hashing", url="memory:")
+    here.remember_messages(chat, session="s1")
+    here.remember_many(["Nora lives in Goa.", {"text": "Nora lives in Goa", "id": "newest"}])
+    here.feedback("Where does Nora live?", "newest")
+    here.upkeep()
+    lines = exported(here)
+    there = open_memory(recipe="memsense", embedder="hashing", owner="bob")
+    load(there, lines)
+    questions = [
+        ("Where does Nora live?", {}), ("walnut cake", {}), ("a recipe", {"roles": ["summary", "turn"]}),
+        ("Good morning!", {"first_turn": True, "session": "s2"}), ("Nora", {"timeless": True}),
+    ]  # fmt: skip
+
+    def answers(memory):
+        return [[(hit.id, hit.score, hit.text, hit.passage) for hit in memory.recall(text, recipe=recipe, **about)]
+                for text, about in questions for recipe in PRESETS]  # fmt: skip
+
+    assert answers(there) == answers(here) and [one.id for one in there.history("newest")][-1] == "newest"
+    before = exported(there)
+    assert there.remember_messages(chat, session="s1") == [] and not any(step.tasks for step in there.upkeep())
+    assert exported(there) == before and there.reembed() == {"lacking": 0, "left": 0}
+    assert [turn.turn for turn in there.remember_messages([*chat, {"role": "user", "content": "Thanks!"}], session="s1")] == [3]
+
+
 def test_another_owner_takes_it_over_whole(open_memory):
     memory = open_memory(embedder="hashing:16")
     memory.remember("Priya lives in Goa.", id="m1", links=[("Priya", "lives in", "Goa")])

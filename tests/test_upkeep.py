@@ -71,6 +71,23 @@ def test_reembed_passes_over_what_the_model_can_not_read(tmp_path):
         assert memory.status()["waiting"] == 0
 
 
+def test_a_record_that_is_written_again_gets_a_vector_of_the_present_model(tmp_path):
+    """Lazily: what nobody touches keeps its old vector, and is found by it."""
+    url, moody = str(tmp_path / "memory.db"), Moody()
+    with Memory.open(url, owner="alice", embedder="hashing") as memory:
+        for number in range(3):
+            memory.remember(f"Note {number}", id=f"n{number}")
+    with Memory.open(url, owner="alice", embedder=moody) as memory:
+        memory.flush()
+        assert moody.texts == []
+        memory.amend("n1", quality=0.9)
+        memory.promote("n1")
+        memory.flush()
+        assert moody.texts == ["Note 1"], "once, though its text is the same"
+        assert {(lane["space"], lane["count"]) for lane in memory.status()["vectors"]} >= {("moody:m:4", 1)}
+        assert len(memory.recall("Note 2", recipe="recipe(routes=[vector])")) == 3, "by either model"
+
+
 def test_without_an_embedder_there_is_nothing_to_embed(url):
     with Memory.open(url, owner="alice", embedder="none") as memory:
         memory.remember("Note")
