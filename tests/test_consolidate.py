@@ -202,6 +202,29 @@ def test_rows_of_no_record_are_found_and_removed(tmp_path):
         assert [hit.text for hit in memory.recall("Nora lives")] == ["Nora lives in Goa."]
 
 
+# --- sessions
+
+
+def test_conversations_of_another_recipe_get_their_chunks(open_memory):
+    memory = open_memory()
+    memory.remember_messages(CHAT, session="s1", agent="a", project="p")
+    memory.remember_messages([{"role": "user", "content": "word " * 1_500}], session="s2")
+    assert "sessions" not in steps(memory), "nobody would look at them"
+    assert not memory.list(roles=["session"])
+    memory.update_settings(recipe="memsense")
+    assert steps(memory, dry_run=True)["sessions"].tasks == ("s1: in chunks", "s2: in chunks")
+    steps(memory)
+    assert not steps(memory)["sessions"].tasks
+    chunks = memory.list(roles=["session"], order="turns")
+    assert [(one.session, one.agent, one.project) for one in chunks] == [("s1", "a", "p"), ("s2", None, None), ("s2", None, None)]
+    assert memory.recall("Goa")[0].record.role == "session"
+    memory.remember_messages([*CHAT, {"role": "user", "content": "And a boat."}], session="s1", agent="a", project="p")
+    assert memory.list(roles=["session"], sessions=["s1"])[0].text.endswith("And a boat.")
+    for turn in memory.list(roles=["turn"], sessions=["s1"]):
+        memory.forget(turn)
+    assert not memory.list(roles=["session"], sessions=["s1"])
+
+
 # --- all of it
 
 

@@ -22,6 +22,7 @@ from .moving import batches
 from .parts import whole_of
 from .ports import Change, Facts, Forget
 from .records import DERIVED, PART, PROMOTED, SHOWN, Record, micros, moment
+from .rooms import Room, all_chunks, unchunked
 from .summaries import orphans
 from .tokens import fold
 from .upkeep import BATCH, EVERYTHING, Hands, Step, Task, carried_out, each
@@ -68,6 +69,15 @@ def ordered(hands: Hands, forgetting: Forgetting, days: float | None) -> tuple[l
         found = f"{{}} records expired {days:g} days ago or longer"
         steps.append(carried_out(hands, "forget", found, _expired(hands, forgetting, days), "{} forgotten"))
     return steps, gone
+
+
+def chunked(hands: Hands, room_of: Callable[[Record], Room]) -> Step:
+    """Session chunks for conversations that came in while no recipe looked at sessions."""
+    tasks = (
+        Task(f"{head.session}: in chunks", lambda head=head: all_chunks(room_of(head), head))
+        for head in unchunked(hands.store, hands.where)
+    )
+    return carried_out(hands, "sessions", "{} sessions have no chunks", tasks, "{} cut into chunks")
 
 
 def pruned(hands: Hands) -> Step:

@@ -321,6 +321,8 @@ class Memory:
         """
         hands, days = self._hands(dry_run, progress), days_of("forget_expired", forget_expired)
         steps, gone = consolidate.ordered(hands, self._forgetting, days)
+        if self.recipe.sessions != "off":
+            steps.append(consolidate.chunked(hands, self._room))
         kept = [*steps, consolidate.pruned(hands), summaries.told(hands, self._summariser, gone)]
         waits = self._waits()
         left = waits if dry_run or not waits else upkeep.drain(self._worker, self._waits, progress)

@@ -7,7 +7,7 @@ turns joined up to 4,000 characters, of which only the last run is written anew 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from hashlib import blake2b
 from typing import Any, NamedTuple
@@ -21,6 +21,7 @@ from .records import EMPTY, THREAD, Record, Scope, moment
 from .threads import Archive, Entry, Log
 
 AT_HAND = 16  # archives of logs
+BATCH = 500
 SLACK = 64  # turns that came late and share a number
 Chunked = tuple[tuple[int, int, int], list[Change]]  # as in State, and what to write
 Amending = Callable[[Record, Mapping[str, Any]], list[Change]]
@@ -158,6 +159,24 @@ def chunk_changes(room: Room, after: State, changed: Mapping[str, Record], gone:
         return (0, 0, 0), changes
     start = next(number for number, chunk in enumerate(chunks) if chunk.first == chunks[-1].first)
     return (settled + start, run[chunks[-1].first].turn or 0, settled + len(chunks)), changes
+
+
+def unchunked(store: Store, where: Where) -> Iterator[Record]:
+    """The logs of sessions that have turns and no chunks: they were remembered when no recipe looked at sessions."""
+    keys = store.select(replace(where, roles=(THREAD,)), order="turns", limit=ALL)
+    for start in range(0, len(keys), BATCH):
+        for head in store.records(keys[start : start + BATCH]):
+            if "chunk" in head.metadata and not tuple(head.metadata["chunk"])[2]:
+                turns = replace(where, roles=("turn",), sessions=(head.session or "",), agent=head.agent or where.agent)
+                if store.select(turns, order="latest", limit=1):
+                    yield head
+
+
+def all_chunks(room: Room, head: Record) -> list[Change]:
+    """A session's chunks, all of them, and the log that knows of them."""
+    state = state_of(room, head)
+    settled, changes = chunk_changes(room, state, {}, set())
+    return [*changes, *logged(room, state, state._replace(chunk=settled), ())]
 
 
 def shown(turn: Record) -> str:
