@@ -448,3 +448,10 @@ def test_the_command_measures_everything_when_nothing_is_named(command, folder):
 def test_the_command_says_what_is_wrong(command, folder, words, said):
     status, _, err = command(*words)
     assert status == 1 and said in err
+
+
+def test_several_embedders_are_measured_side_by_side(command, folder):
+    status, out, err = command(folder, "--recipe", "balanced", "--recipe", "dense", "--embedder", "static+hashing:64", "--json")
+    found = json.loads(out)
+    assert status == 0 and not err and found["embedder"]["name"] == "static+hashing"
+    assert found["embedder"]["space"] == "static:potion-base-8m:256:int4-1+speaker + hashing:words-1:64"

@@ -61,10 +61,10 @@ def _measured(args: Namespace, screen: Screen) -> dict[str, Any]:
     with embedder(args) as kept, screen.progress("measuring") as bar:
         runs, readers = [], judges(args)
         for one in sets:
-            if kept is not None:
-                kept.told = lambda done, name=one.name: bar.step(done, 0, f"{name}: embedding")
+            for voice in kept.voices if kept is not None else ():
+                voice.told = lambda done, name=one.name: bar.step(done, 0, f"{name}: embedding")
             runs.append(run(one, {**systems, **varied}, kept, bar.step, judges=readers))
-        about = {"name": "none"} if kept is None else {"name": kept.profile.name, "space": kept.space}
+        about = {"name": "none"} if kept is None else {"name": kept.name, "space": " + ".join(v.space for v in kept.voices)}
     found = result(only(runs, list(systems)), about)
     return found | ({"ablation": ablation(runs, first, list(varied))} if varied else {})
 
@@ -111,20 +111,19 @@ def judges(args: Namespace) -> Judges:
 @contextmanager
 def embedder(args: Namespace) -> Iterator[Kept | None]:
     """The embedder that was named or is configured, its vectors kept in a file."""
-    from ..embedders import open_embedder
+    from ..embedders import apart, open_embedder
     from ..evaluate.kept import Kept
     from ..settings import cache_folder, models_folder
 
     settings, _, _ = configured(args)
-    spec = args.embedder or settings.embedder
-    base_url = settings.ollama_base_url if spec.startswith("ollama") else settings.openai_base_url
-    inner = open_embedder(
-        spec, models_dir=models_folder(settings), api_key=settings.openai_api_key or None, base_url=base_url or None
-    )
-    folder = Path(args.cache) if args.cache else cache_folder() / "eval"
-    kept = None if inner is None else Kept(inner, folder / "vectors.db")
+    models, folder = models_folder(settings), Path(args.cache) if args.cache else cache_folder() / "eval"
+    names = apart(args.embedder or settings.embedder, models_dir=models, api_key=settings.openai_api_key or None)
+    opened = [one for name in names if (one := open_embedder(name, models_dir=models, **settings.of(name))) is not None]
+    voices = tuple(Kept(one, folder / "vectors.db") for one in opened)
+    for one in voices:
+        one.voices = voices
     try:
-        yield kept
+        yield voices[0] if voices else None
     finally:
-        if kept is not None:
-            kept.close()
+        for one in voices:
+            one.close()

@@ -39,6 +39,7 @@ class Kept:
         self.inner, self.told = inner, told
         self.space = inner.profile.fingerprint
         self.profile = dataclasses.replace(inner.profile, inline=True)
+        self.voices: tuple[Kept, ...] = (self,)  # all that stand side by side, as of an Embedding
         self.made = 0
         self._ms: dict[str, float] = {}
         self._held: dict[bytes, tuple[bytes, float]] = {}
@@ -55,6 +56,10 @@ class Kept:
     def took(self, text: str) -> float:
         """Milliseconds this question's vector took when it was made; 0 for one that was not embedded."""
         return self._ms.get(text, 0.0)
+
+    @property
+    def name(self) -> str:
+        return "+".join(one.profile.name for one in self.voices)
 
     def close(self) -> None:
         if self._file is not None:

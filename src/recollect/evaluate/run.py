@@ -14,7 +14,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from ..embed import Embedding
+from ..embed import Embedding, beside
 from ..errors import EmbedderFailed
 from ..memory import Memory
 from ..ports import Store
@@ -98,7 +98,8 @@ class Theatre:
     ) -> None:  # fmt: skip
         self.embedder = embedder
         self.now = TODAY
-        self.embedding = None if embedder is None else Embedding(embedder, deadline=OUT_OF_TIME, wall=lambda: self.now / 1e6)
+        voices = () if embedder is None else embedder.voices
+        self.embedding = beside(*(Embedding(one, deadline=OUT_OF_TIME, wall=lambda: self.now / 1e6) for one in voices))
         self.store = wrap(open_store(str(Path(folder) / "memory.db")))
         self.memory = Memory(
             self.store, Scope(owner="nobody"), embedding=self.embedding,
@@ -127,14 +128,15 @@ class Theatre:
         self._remember(step.arriving)
         for baseline in self.baselines.values():
             baseline.arrive(step.arriving)
-        if self.embedding is not None and self.embedding.reads(step.question.text):
-            self.embedding.ask(step.question.text)()  # so that no system pays for the others
+        leading = None if self.embedding is None else self.embedding.leading(step.question.text)
+        if leading is not None and leading.reads(step.question.text):
+            leading.ask(step.question.text)()  # so that no system pays for the others
 
     def _remember(self, items: Sequence[Item]) -> None:
         for start in range(0, len(items), BATCH):
             self.owner.remember_many([_draft(item) for item in items[start : start + BATCH]])
         if items and self.embedder is not None and self.owner.flush(OUT_OF_TIME):
-            raise EmbedderFailed(f"{self.embedder.profile.name} left texts without a vector.", hint="Run it again.")
+            raise EmbedderFailed(f"{self.embedder.name} left texts without a vector.", hint="Run it again.")
 
     def ask(self, question: Question, system: System, into: Measured) -> None:
         """Put a question to a system and note what came back."""
@@ -150,9 +152,14 @@ class Theatre:
         for name, value in scores(top, deep, question.grades).items():
             into.scores[name].append(value)
         into.found[question.id] = top
-        embed = self.embedder.took(question.text[: self.embedder.profile.max_chars]) if embeds and self.embedder else 0.0
+        embed = self._embedded(question.text) if embeds and self.embedder else 0.0
         for stage, ms in {"total": embed + stages["recall"], "embed": embed, **stages}.items():
             into.ms.setdefault(stage, []).append(ms)
+
+    def _embedded(self, text: str) -> float:
+        """Milliseconds for the question's vector in the space that led; what another was asked besides is part of recall."""
+        leading = self.embedding.leading(text)
+        return leading.embedder.took(text[: leading.profile.max_chars])
 
     def _recalled(self, question: Question, asked: Asked, into: Measured) -> tuple[list[str], dict[str, float], bool]:
         started = perf_counter()
