@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import postgres_server
 import pytest
 
 pytest.register_assert_rewrite("recollect.conformance", "recollect.conformance_knowledge", "recollect.testing")
 
-STORES = ("inmemory", "sqlite")
+STORES = ("inmemory", "sqlite", "postgres")
 
 
 def store_url(name: str, folder) -> str:
-    return {"inmemory": "memory:", "sqlite": f"sqlite:///{folder}/memory.db"}[name]
+    """Where an empty store of this kind is."""
+    return {"inmemory": "memory:", "sqlite": f"sqlite:///{folder}/memory.db"}.get(name) or postgres_server.server().empty()
+
+
+def pytest_sessionfinish():
+    postgres_server.stop()
 
 
 @pytest.fixture
@@ -49,11 +55,11 @@ def open_memory(request, tmp_path):
     from recollect.settings import Settings
     from recollect.testing import FixedClock
 
-    opened = []
+    opened, url = [], store_url(request.param, tmp_path)
 
     def open_and_keep(**given):
         given = {"owner": "alice", "embedder": "none", "clock": FixedClock(), "settings": Settings(), **given}
-        opened.append(Memory.open(given.pop("url", None) or store_url(request.param, tmp_path), **given))
+        opened.append(Memory.open(given.pop("url", None) or url, **given))
         return opened[-1]
 
     yield open_and_keep

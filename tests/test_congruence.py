@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import random
 import tempfile
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from unittest.mock import patch
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from postgres_server import server
 
 from recollect import stores
 from recollect.errors import RecollectError
@@ -23,7 +24,7 @@ from recollect.query import Where
 from recollect.records import Entity, Link, Record, Span, micros, moment
 from recollect.stores.inmemory import InMemoryStore
 
-BACKENDS = {"sqlite": "sqlite:///{folder}/memory.db"}
+BACKENDS = {"sqlite": "sqlite:///{folder}/memory.db", "postgres": "{postgres}"}
 BOUNDS = {"postings.TAIL": 2, "writing.KEPT_CHANGES": 2, "shelves.SHELVES_BYTES": 1}
 NOW = micros("2026-03-10T00:00Z")
 DAY = 86_400_000_000
@@ -145,11 +146,25 @@ def bounds(request):
         yield
 
 
+calm = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+
+
 @pytest.mark.usefixtures("bounds")
-@pytest.mark.parametrize("name", BACKENDS)
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(calm, max_examples=80)
 @given(steps=steps)
-def test_random_operations_agree(name, steps):
+def test_random_operations_agree_on_sqlite(steps):
+    follow("sqlite", steps)
+
+
+@pytest.mark.usefixtures("bounds")
+@settings(calm, max_examples=8)
+@given(steps=steps)
+def test_random_operations_agree_on_postgres(steps):
+    """Fewer: each takes some two thousand questions to a server."""
+    follow("postgres", steps)
+
+
+def follow(name: str, steps: list[tuple]) -> None:
     oracle = InMemoryStore()
     with handles(name) as pair:
         for number, (handle, step) in enumerate(steps):
@@ -196,7 +211,7 @@ def test_a_reader_that_slept_through_many_changes_agrees(name):
     with patch("recollect.stores.writing.KEPT_CHANGES", 50), handles(name) as pair:
         write = ("write", OWNERS[0], [many(pick, number) for number in range(40)])
         assert outcome(pair[0], write) == outcome(oracle, write)
-        for burst in (20, 300, 600):
+        for burst in (20, 300, 600) if name == "sqlite" else (20, 70):
             assert [outcome(pair[1], step) for step in asks] == [outcome(oracle, step) for step in asks]
             for _ in range(burst):
                 write = ("write", OWNERS[0], [("amend", f"m{pick.randrange(40)}", {"text": sentence(pick)}, [])])
@@ -283,7 +298,7 @@ class Handles(list):
 @contextmanager
 def handles(name: str):
     with tempfile.TemporaryDirectory() as folder, ExitStack() as closing:
-        pair = Handles(BACKENDS[name].format(folder=folder))
+        pair = Handles(BACKENDS[name].format(folder=folder, postgres=server().empty() if name == "postgres" else ""))
         closing.callback(lambda: [store.close() for store in pair])
         yield pair
 
@@ -354,7 +369,8 @@ def vector(space: str, number: int) -> np.ndarray:
 
 
 def ask(store, owner: str, where: dict, questions: list[tuple]):
-    return [answer(store, Where(**{"owner": owner, "now": NOW, **where}), *question) for question in questions]
+    with store.steady(owner) if hasattr(store, "steady") else nullcontext():
+        return [answer(store, Where(**{"owner": owner, "now": NOW, **where}), *question) for question in questions]
 
 
 def answer(store, where: Where, verb: str, *rest):

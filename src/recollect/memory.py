@@ -14,6 +14,7 @@ import dataclasses
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -194,8 +195,9 @@ class Memory:
         Asked for besides: limit, kinds, sessions, projects, agent, session (whose turn it is), first_turn, as_of, since, exclude
         (ids that are in view already), vectors (view to numbers, instead of embedding the question).
         """
-        recipe = self.recipe if recipe is None else as_recipe(recipe)
-        answer = recall(self._query(query, recipe, **asked), recipe, self._embedding, self._store, self._judges)
+        with self._steady():
+            recipe = self.recipe if recipe is None else as_recipe(recipe)
+            answer = recall(self._query(query, recipe, **asked), recipe, self._embedding, self._store, self._judges)
         if self._worker is not None and any("wait" in ranking.reason for ranking in answer.diagnostics.routes):
             self._worker.kick()
         return answer
@@ -489,6 +491,11 @@ class Memory:
     def _kick(self, waiting: object) -> None:
         if waiting and self._worker is not None:
             self._worker.kick(grace=GRACE)
+
+    def _steady(self) -> AbstractContextManager:
+        """For the steps of one answer: a store that a network lies before is asked only once what is new."""
+        steady = getattr(self._store, "steady", None)
+        return nullcontext() if steady is None else steady(self.scope.owner)
 
     def _now(self) -> int:
         return micros(self._clock(), "clock")

@@ -1,4 +1,4 @@
-"""Stores by URL: `memory:`, a file name, `sqlite:///memory.db`, later `postgresql://…`."""
+"""Stores by URL: `memory:`, a file name, `sqlite:///memory.db`, `postgresql://…`."""
 
 from __future__ import annotations
 
@@ -33,9 +33,14 @@ def _open(url: str, busy_seconds: float | None) -> Store:
         from .inmemory import InMemoryStore
 
         return InMemoryStore()
+    if scheme in ("postgresql", "postgres") and rest.startswith("//"):
+        from .postgres import PostgresStore
+
+        return PostgresStore(url, busy_seconds=busy_seconds)
     if "://" in url and scheme != "sqlite":
         raise StoreUnavailable(
-            f"No store speaks {scheme}://.", hint="Use a file name, sqlite:///memory.db or memory: (see docs/stores.md)."
+            f"No store speaks {scheme}://.",
+            hint="Use a file name, sqlite:///memory.db, postgresql://… or memory: (see docs/stores.md).",
         )
     if scheme == "sqlite" and not rest.startswith("///"):
         raise StoreUnavailable(f"{url!r:.200} names no file.", hint="Write sqlite:///memory.db, or sqlite:////var/lib/memory.db.")

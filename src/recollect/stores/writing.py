@@ -129,7 +129,8 @@ class Writing:
 
     def apply(self, owner: str, changes: Sequence[Change], indexes: Mapping[int, Index]) -> Receipt:
         """All changes in order; neighbouring additions in one go."""
-        self.mark(owner)
+        for path in sorted({owner} | {c.record.owner for c in changes if isinstance(c, Add) and may_write(owner, c.record)}):
+            self.mark(path)  # in one order for everybody: two that write for the same two never wait for each other
         adds: list[tuple[Add, Index]] = []
         for change in changes:
             if isinstance(change, Add):

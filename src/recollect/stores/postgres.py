@@ -1,0 +1,183 @@
+"""PostgreSQL as a complete system of record: the same answers as every other store, from a server that many machines share.
+
+The rows are the truth, and every table that holds an owner's things is partitioned by owner. What searches need is held in
+memory per owner (`shelves.py`), loaded when an owner is first asked and kept up by the change log: an answer costs one round
+trip, which asks whether anything is new. A reader sees what anybody has committed before it asked.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+
+from ..errors import StoreUnavailable
+from ..ports import Add, Change, Holding, Receipt
+from ..records import check_owner
+from ..tokens import tokens_version
+from . import migrate, sql
+from .postgres_carry import Carrying
+from .postgres_notes import PostgresNotes
+from .postgres_outbox import PostgresOutbox
+from .postgres_rows import PostgresPuts, PostgresReads, indexed
+from .postgres_search import PostgresLexical
+from .postgres_server import Server
+from .rows import record_of
+from .searches import ShelfVector
+from .shelf_times import ShelfTemporal
+from .shelves import Shelves
+from .writing import Writing
+
+
+class PostgresStore:
+    """See the module. `url`: postgresql://user:password@host:5432/database, with `?pool=`, `wait=` and `prepare=` of our own."""
+
+    def __init__(self, url: str, *, busy_seconds: float | None = None) -> None:
+        self.q, self.across = sql.blocks("postgres/queries.sql"), sql.blocks("postgres/across.sql")
+        self.server = Server(url, wait=busy_seconds)
+        self._reads = PostgresReads(self.server, self.q)
+        self._shelves = shelves = Shelves(self._reads)
+        self.resolve, self.select = shelves.resolve, shelves.select
+        self.facts, self.records, self.roles = shelves.facts, shelves.records, shelves.roles
+        self.lexical = PostgresLexical(shelves, self.server, self.q)
+        self.vector = ShelfVector(shelves, self._drop)
+        self.temporal = ShelfTemporal(shelves)
+        self.graph = shelves.graph
+        self.outbox = PostgresOutbox(self)
+        self.notes = PostgresNotes(self)
+        self._keep_terms_current()
+
+    def write(self, owner: str, changes: Iterable[Change]) -> Receipt:
+        """All changes or none. Durable when it returns."""
+        check_owner(owner)
+        changes = list(changes)
+        indexes = {id(change): indexed(change.record) for change in changes if isinstance(change, Add)}
+        with self.server.writing() as connection:
+            writing = self.in_transaction(connection)
+            receipt = writing.apply(owner, changes, indexes)
+            writing.puts.flush()
+        self._reads.wrote(writing.marks.values())
+        return receipt
+
+    def steady(self, owner: str) -> AbstractContextManager:
+        """Inside, this thread asks the server only once what is new of an owner: for the steps of one answer."""
+        return self._reads.steady(owner)
+
+    def holdings(self, owner: str, ids: Sequence[str] | None = None) -> Iterator[Holding]:
+        """The owner's own records with their vectors and what waits for one, in the order they were added."""
+        with self.server.apart() as connection:
+            yield from Carrying(connection, self.q).holdings(owner, ids)
+
+    def owners(self) -> list[str]:
+        """Everybody who has a record or a setting here, in order."""
+        paths = [path for (path,) in self.server.all(self.q.every_owner)]
+        return [path for path in paths if self.server.one(self.q.holds_anything, (path,))[0]]
+
+    def settings(self, owner: str, change: Mapping[str, object | None] | None = None) -> dict[str, object]:
+        """The owner's settings, after the change if one is given (None removes a key)."""
+        check_owner(owner)
+        if change:
+            with self.server.writing() as connection:
+                writing = self.in_transaction(connection)
+                writing.mark(owner)
+                held = connection.execute(self.q.settings_for_write, (owner,)).fetchone()[0]
+                after = {**json.loads(held or "{}"), **change}
+                kept = {name: value for name, value in after.items() if value is not None}
+                connection.execute(self.q.put_settings, (owner, json.dumps(kept)))
+            self._reads.wrote(writing.marks.values())
+        with self._reads.reading():
+            held = json.loads(self._reads.told(owner)[1] or "{}")
+        return dict(sorted(held.items()))
+
+    def status(self, owner: str) -> dict[str, object]:
+        """Counts and facts for people."""
+        with self._reads.reading(), self.server.snapshot():
+            kinds = dict(self.server.all(self.q.count_by_kind, (owner,)))
+            lanes = [(*lane, self._count(owner, number)) for number, *lane, _ in self.server.all(self.q.lanes_of, (owner,))]
+            return {
+                "records": sum(kinds.values()), "by_kind": kinds,
+                "vectors": [{"space": space, "view": view, "count": count} for space, view, count in sorted(lanes) if count],
+                "waiting": self.server.one(self.q.count_jobs, (owner, None))[0],
+                "schema": migrate.latest(sql.migrations("postgres/migrations")),
+                "bytes": self.server.one(self.across.size)[0],
+            }  # fmt: skip
+
+    def backup(self, target: str) -> None:
+        """Not ours to do: the server has a better way."""
+        raise StoreUnavailable(
+            "A memory in PostgreSQL is backed up by PostgreSQL.",
+            hint=f"pg_dump --format=custom --file={target} DATABASE, or copy it into a file: recollect copy SRC {target}",
+        )
+
+    def check(self) -> list[str]:
+        """What does not fit together; empty when all is well."""
+        counted = {
+            "vectors without a record": self.across.lost_vectors, "jobs without a record": self.across.lost_jobs,
+            "records of no owner": self.across.lost_slots,
+        }  # fmt: skip
+        with self._reads.reading(), self.server.snapshot():
+            found = [f"{count} {what}" for what, query in counted.items() if (count := self.server.one(query)[0])]
+            broken = [f"index {name} is not valid" for (name,) in self.server.all(self.across.broken_indexes)]
+        return found + broken
+
+    def close(self) -> None:
+        """Release everything. Closing twice is fine."""
+        self.server.close()
+        self._shelves.clear()
+
+    # What belongs to this store: its outbox and its searches.
+
+    def in_transaction(self, connection) -> Writing:
+        """What a write transaction does, on its connection. Its `puts` are to be flushed."""
+        return Writing(PostgresPuts(connection, self.q), indexed)
+
+    def committed(self, writing: Writing) -> None:
+        """What shelves hold from before is old."""
+        self._reads.wrote(writing.marks.values())
+
+    def path_of(self, key: int) -> str:
+        """Whose record it is."""
+        with self._reads.reading():
+            return self._reads.path_of(key >> 32)
+
+    def number_of(self, path: str) -> int:
+        """An owner's number; he has one."""
+        with self._reads.reading():
+            return self._reads.owner(path)[0]
+
+    def _count(self, owner: str, lane: int) -> int:
+        return self.server.one(self.q.count_vectors, (owner, lane))[0]
+
+    def _drop(self, owner: str, space: str) -> int:
+        """A transaction for each so many: others may write in between."""
+        gone = 0
+        while some := self._drop_some(owner, space):
+            gone += some
+        self.server.run(self.q.remove_jobs_of_space, (owner, space))
+        return gone
+
+    def _drop_some(self, owner: str, space: str) -> int:
+        if self.server.one(self.q.pulse, (owner,)) is None:
+            return 0
+        with self.server.writing() as connection:
+            writing = self.in_transaction(connection)
+            gone = writing.drop_vectors(owner, space)
+            writing.puts.flush()
+        self.committed(writing)
+        return gone
+
+    def _keep_terms_current(self) -> None:
+        """Make all terms anew when they were made by another tokenisation, or another version of its stemmers."""
+        made_by, version = self.server.one(self.q.fact, ("tokens",)), tokens_version()
+        if made_by == (version,):
+            return
+        for (owner,) in self.server.all(self.q.every_owner) if made_by else ():
+            with self.server.writing() as connection:
+                connection.execute(self.q.owner_for_write, (owner,))
+                slot = -1
+                while rows := connection.execute(self.q.some_texts, (owner, slot), binary=True).fetchall():
+                    slot = rows[-1][0]
+                    made = [(owner, row[0], *indexed(record_of(row, owner))) for row in rows]
+                    connection.cursor().executemany(self.q.put_terms, made)
+                connection.execute(self.q.disturb_owner, (owner,))
+        self.server.run(self.q.put_fact, ("tokens", version))

@@ -1,0 +1,46 @@
+-- Questions about the whole store. They name no owner, so they ask every partition, and a cluster every node; nothing that
+-- remembers or recalls waits for one. They belong to who looks after the store and to the worker that embeds in the background.
+
+-- name: due_jobs
+-- The oldest due jobs of a space, whoever's: which owner's queue to claim from.
+SELECT owner, number FROM recollect.outbox WHERE space = $1 AND due <= $2 ORDER BY number LIMIT $3;
+
+-- name: count_jobs
+-- How many jobs wait, in any space when it is null.
+SELECT count(*) FROM recollect.outbox WHERE $1::text IS NULL OR space = $1;
+
+-- name: vectors_by_hash
+-- Vectors of some texts in a space, whoever's records they belong to: the same text is never embedded twice.
+SELECT DISTINCT ON (v.hash) v.hash, v.vector FROM recollect.vectors AS v JOIN recollect.lanes AS l USING (owner, lane)
+WHERE v.hash = ANY ($1::bytea[]) AND l.space = $2 ORDER BY v.hash;
+
+-- name: lost_vectors
+-- Vectors whose record is not there.
+SELECT count(*) FROM recollect.vectors AS v WHERE NOT EXISTS (
+  SELECT 1 FROM recollect.records AS r WHERE r.owner = v.owner AND r.slot = v.slot
+);
+
+-- name: lost_jobs
+-- Jobs whose record is not there.
+SELECT count(*) FROM recollect.outbox AS o WHERE NOT EXISTS (
+  SELECT 1 FROM recollect.records AS r WHERE r.owner = o.owner AND r.slot = o.slot
+);
+
+-- name: lost_slots
+-- Records beyond what their owner has given out.
+SELECT count(*) FROM recollect.records AS r LEFT JOIN recollect.owners AS o USING (owner)
+WHERE o.owner IS NULL OR r.slot >= o.next_slot;
+
+-- name: broken_indexes
+-- Indexes that were not finished, or were damaged.
+SELECT c.relname FROM pg_index AS i JOIN pg_class AS c ON c.oid = i.indexrelid JOIN pg_namespace AS n ON n.oid = c.relnamespace
+WHERE n.nspname = 'recollect' AND NOT i.indisvalid;
+
+-- name: large_lanes
+-- Lanes with so many vectors that an index is worth its keep.
+SELECT v.owner, v.lane, l.dimension, count(*) FROM recollect.vectors AS v JOIN recollect.lanes AS l USING (owner, lane)
+GROUP BY 1, 2, 3 HAVING count(*) >= $1;
+
+-- name: size
+-- Bytes on disk.
+SELECT pg_database_size(current_database());

