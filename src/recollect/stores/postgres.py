@@ -8,6 +8,7 @@ trip, which asks whether anything is new. A reader sees what anybody has committ
 from __future__ import annotations
 
 import json
+import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 
@@ -24,6 +25,7 @@ from .postgres_search import PostgresLexical
 from .postgres_server import Server
 from .rows import record_of
 from .searches import ShelfVector
+from .shelf_feed import ShelfFeed
 from .shelf_times import ShelfTemporal
 from .shelves import Shelves
 from .writing import Writing
@@ -45,6 +47,7 @@ class PostgresStore:
         self.graph = shelves.graph
         self.outbox = PostgresOutbox(self)
         self.notes = PostgresNotes(self)
+        self.feed = ShelfFeed(self._reads, self._id)
         self._keep_terms_current()
 
     def write(self, owner: str, changes: Iterable[Change]) -> Receipt:
@@ -96,6 +99,7 @@ class PostgresStore:
             lanes = [(*lane, self._count(owner, number)) for number, *lane, _ in self.server.all(self.q.lanes_of, (owner,))]
             return {
                 "records": sum(kinds.values()), "by_kind": kinds,
+                "derived": self.server.one(self.q.count_derived, (owner,))[0],
                 "vectors": [{"space": space, "view": view, "count": count} for space, view, count in sorted(lanes) if count],
                 "waiting": self.server.one(self.q.count_jobs, (owner, None))[0],
                 "schema": migrate.latest(sql.migrations("postgres/migrations")),
@@ -111,14 +115,26 @@ class PostgresStore:
 
     def check(self) -> list[str]:
         """What does not fit together; empty when all is well."""
-        counted = {
-            "vectors without a record": self.across.lost_vectors, "jobs without a record": self.across.lost_jobs,
-            "records of no owner": self.across.lost_slots,
-        }  # fmt: skip
-        with self._reads.reading(), self.server.snapshot():
-            found = [f"{count} {what}" for what, query in counted.items() if (count := self.server.one(query)[0])]
-            broken = [f"index {name} is not valid" for (name,) in self.server.all(self.across.broken_indexes)]
-        return found + broken
+        lost = [f"{count} {what} belong to no record" for what, count in self.orphans(remove=False).items() if count]
+        (slots,) = self.server.one(self.across.lost_slots)
+        broken = [f"the index {name} is not valid" for (name,) in self.server.all(self.across.broken_indexes)]
+        return lost + ([f"{slots} records belong to no owner"] if slots else []) + broken
+
+    def orphans(self, *, remove: bool) -> dict[str, int]:
+        """How many rows there are that belong to no record, by what they are. Another program, or a restored part, left them."""
+        q, across = self.q, self.across
+        looks = {"vectors": (across.lost_vectors, q.remove_lost_vectors), "jobs": (across.lost_jobs, q.remove_lost_jobs),
+                 "mentions": (across.lost_mentions, q.remove_lost_mentions)}  # fmt: skip
+        found = {name: self.server.all(look) for name, (look, _) in looks.items()}
+        for name, rows in found.items() if remove else ():
+            for owner, _ in rows:
+                self.server.run(looks[name][1], (owner,))
+        return {name: sum(count for _, count in rows) for name, rows in found.items()}
+
+    def _id(self) -> str:
+        """What tells this memory from others, given when it is first asked for."""
+        self.server.run(self.q.add_fact, ("feed", secrets.token_hex(4)))
+        return self.server.one(self.q.fact, ("feed",))[0]
 
     def close(self) -> None:
         """Release everything. Closing twice is fine."""

@@ -7,6 +7,7 @@ and kept up with the file by its change log, so a reader sees what any process h
 from __future__ import annotations
 
 import json
+import secrets
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -16,10 +17,10 @@ from ..tokens import tokens_version
 from . import sql
 from .rows import indexed, record_of
 from .searches import ShelfLexical, ShelfVector
+from .shelf_feed import ShelfFeed
 from .shelf_times import ShelfTemporal
 from .shelves import Shelves
 from .sqlite_carry import Carrying
-from .sqlite_feed import SqliteFeed
 from .sqlite_file import BUSY_SECONDS, SqliteFile
 from .sqlite_notes import SqliteNotes
 from .sqlite_outbox import SqliteOutbox
@@ -42,7 +43,7 @@ class SqliteStore:
         self.graph = shelves.graph
         self.outbox = SqliteOutbox(self)
         self.notes = SqliteNotes(self)
-        self.feed = SqliteFeed(self)
+        self.feed = ShelfFeed(shelves.reads, self._id)
         self._keep_terms_current()
 
     def write(self, owner: str, changes: Iterable[Change]) -> Receipt:
@@ -136,6 +137,16 @@ class SqliteStore:
                 connection.executemany(self.q.put_terms, [(*indexed(record_of(row, "")), row[0]) for row in rows])
             connection.execute(self.q.disturb_owners)
             connection.execute(self.q.put_fact, ("tokens", version))
+
+    def _id(self) -> str:
+        """What tells this file from others, given when it is first asked for."""
+        with self.file.reading() as connection:
+            held = connection.execute(self.q.fact, ("feed",)).fetchone()
+        if held is None:
+            with self.file.writing() as connection:
+                held = connection.execute(self.q.fact, ("feed",)).fetchone() or (secrets.token_hex(4),)
+                connection.execute(self.q.put_fact, ("feed", *held))
+        return held[0]
 
     def _drop(self, owner: str, space: str) -> int:
         """A transaction for each so many: others may write in between."""

@@ -15,16 +15,22 @@ SELECT DISTINCT ON (v.hash) v.hash, v.vector FROM recollect.vectors AS v JOIN re
 WHERE v.hash = ANY ($1::bytea[]) AND l.space = $2 ORDER BY v.hash;
 
 -- name: lost_vectors
--- Vectors whose record is not there.
-SELECT count(*) FROM recollect.vectors AS v WHERE NOT EXISTS (
-  SELECT 1 FROM recollect.records AS r WHERE r.owner = v.owner AND r.slot = v.slot
-);
+-- Owners with vectors of no record, and how many. There should be none.
+SELECT owner, count(*) FROM recollect.vectors AS l WHERE NOT EXISTS (
+  SELECT 1 FROM recollect.records AS r WHERE r.owner = l.owner AND r.slot = l.slot
+) GROUP BY owner;
 
 -- name: lost_jobs
--- Jobs whose record is not there.
-SELECT count(*) FROM recollect.outbox AS o WHERE NOT EXISTS (
-  SELECT 1 FROM recollect.records AS r WHERE r.owner = o.owner AND r.slot = o.slot
-);
+-- Owners with jobs of no record, and how many. There should be none.
+SELECT owner, count(*) FROM recollect.outbox AS l WHERE NOT EXISTS (
+  SELECT 1 FROM recollect.records AS r WHERE r.owner = l.owner AND r.slot = l.slot
+) GROUP BY owner;
+
+-- name: lost_mentions
+-- Owners with mentions of no record, and how many. There should be none.
+SELECT owner, count(*) FROM recollect.mentions AS l WHERE NOT EXISTS (
+  SELECT 1 FROM recollect.records AS r WHERE r.owner = l.owner AND r.slot = l.slot
+) GROUP BY owner;
 
 -- name: lost_slots
 -- Records beyond what their owner has given out.

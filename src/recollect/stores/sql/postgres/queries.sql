@@ -258,8 +258,31 @@ DELETE FROM recollect.outbox WHERE owner = $1 AND space = $2;
 SELECT slot FROM recollect.records WHERE owner = $1 AND slot > $2 ORDER BY slot LIMIT $3;
 
 -- name: count_by_kind
--- For people, who don't ask for parts and logs.
-SELECT kind, count(*) FROM recollect.records WHERE owner = $1 AND role NOT IN ('part', 'thread') GROUP BY kind ORDER BY kind;
+-- For people, who don't ask for parts and logs; what was derived is counted apart.
+SELECT kind, count(*) FROM recollect.records WHERE owner = $1 AND role NOT IN ('derived', 'part', 'thread')
+GROUP BY kind ORDER BY kind;
+
+-- name: count_derived
+-- What was derived from records.
+SELECT count(*) FROM recollect.records WHERE owner = $1 AND role = 'derived';
+
+-- name: remove_lost_vectors
+-- Vectors of no record.
+DELETE FROM recollect.vectors AS l WHERE owner = $1 AND NOT EXISTS (
+  SELECT 1 FROM recollect.records AS r WHERE r.owner = $1 AND r.slot = l.slot
+);
+
+-- name: remove_lost_jobs
+-- Jobs of no record.
+DELETE FROM recollect.outbox AS l WHERE owner = $1 AND NOT EXISTS (
+  SELECT 1 FROM recollect.records AS r WHERE r.owner = $1 AND r.slot = l.slot
+);
+
+-- name: remove_lost_mentions
+-- Mentions of no record.
+DELETE FROM recollect.mentions AS l WHERE owner = $1 AND NOT EXISTS (
+  SELECT 1 FROM recollect.records AS r WHERE r.owner = $1 AND r.slot = l.slot
+);
 
 -- name: holds_anything
 -- Has an owner a record or a setting?
@@ -287,6 +310,10 @@ SELECT owner FROM recollect.numbers ORDER BY owner;
 -- name: fact
 -- A fact about the memory.
 SELECT value FROM recollect.facts WHERE name = $1;
+
+-- name: add_fact
+-- Note it, if nobody has.
+INSERT INTO recollect.facts (name, value) VALUES ($1, $2) ON CONFLICT DO NOTHING;
 
 -- name: put_fact
 -- Note it.
