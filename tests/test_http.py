@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import inspect
 import json
+import socket
 
 import pytest
+from servers import any_memory, running
 from starlette.testclient import TestClient
 
 from recollect import Memory, Scope, errors
 from recollect.http import Limits, answers, create, shapes
+from recollect.http.connection import Connection
 from recollect.http.logs import Lines
 from recollect.http.metrics import Counts
 from recollect.http.once import Key
@@ -281,6 +284,21 @@ def test_what_breaks_is_not_told(client, monkeypatch, caplog):
     answer = client.get("/v1/status")
     assert refused(answer, 500) == "internal_error" and "secret" not in answer.text + caplog.text
     assert "KeyError at test_http" in caplog.records[-1].said["trouble"]
+
+
+def test_answers_are_sent_at_once(monkeypatch):
+    made = []
+
+    class Watched(Connection):
+        def connection_made(self, transport):
+            super().connection_made(transport)
+            made.append(transport.get_extra_info("socket").getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+
+    monkeypatch.setattr("servers.Connection", Watched)
+    with running(create(any_memory())) as port, socket.create_connection(("127.0.0.1", port), 20) as wire:
+        wire.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        assert wire.recv(65536).startswith(b"HTTP/1.1 200")
+    assert made and all(made), "else a second write waits for the acknowledgement of the first"
 
 
 def test_examples_of_the_document_work(client):

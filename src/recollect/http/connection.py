@@ -7,6 +7,8 @@ deadline, and headers a length. The body's deadline and length are the gate's.
 from __future__ import annotations
 
 import asyncio
+import socket
+from contextlib import suppress
 from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
@@ -28,6 +30,7 @@ class Connection(HttpToolsProtocol):
         if len(self.connections) > CONNECTIONS:
             transport.abort()
             return
+        _at_once(transport.get_extra_info("socket"))
         self._expect_head()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -62,6 +65,16 @@ class Connection(HttpToolsProtocol):
     def _expect_head(self) -> None:
         self._head = 0
         self._waiting = self.loop.call_later(HEAD_SECONDS, self.transport.abort)
+
+
+def _at_once(wire: Any) -> None:
+    """Send what is written without waiting for more.
+
+    asyncio sees to it only for sockets that it made itself: on ours a second write would wait for the client's delayed
+    acknowledgement of the first, which is 40 ms on Linux.
+    """
+    with suppress(OSError, AttributeError):
+        wire.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
 
 def _ended(timer: asyncio.TimerHandle | None) -> None:
