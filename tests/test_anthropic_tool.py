@@ -187,6 +187,14 @@ def test_files_are_found_by_what_is_in_them(files, memory):
     assert not memory.recall("Priya")
 
 
+def test_upkeep_leaves_files_alone_that_say_the_same(files, memory):
+    for name in "ab":
+        files.create(f"/memories/{name}", "Alice likes walnuts.")
+    files.create("/memories/empty", "")
+    memory.upkeep()
+    assert files.view("/memories").count("\n") == 4 and files.view("/memories/a").endswith("walnuts.")
+
+
 def test_a_listing_goes_two_levels_deep_without_hidden_items(files):
     for path in ("a/b/c/d", "a/.hidden", ".secret/x", "node_modules/m/x", "z", "a b/ü"):
         files.create(f"/memories/{path}", "x" * 1536)

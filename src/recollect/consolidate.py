@@ -21,7 +21,7 @@ from .gather import CHUNK_ID
 from .moving import batches
 from .parts import whole_of
 from .ports import Change, Facts, Forget
-from .records import DERIVED, PART, PROMOTED, SHOWN, Record, micros, moment
+from .records import CARRIED, DERIVED, PART, PROMOTED, SHOWN, Record, micros, moment
 from .rooms import Room, all_chunks, unchunked
 from .summaries import orphans
 from .tokens import fold
@@ -96,7 +96,10 @@ def pruned(hands: Hands) -> Step:
 
 
 def _repeated(hands: Hands) -> Iterator[Repeated]:
-    """Notes that say the same in the same place, oldest first. What happened may happen twice: events are not compared."""
+    """Notes that say the same in the same place, oldest first. What happened may happen twice: events are not compared.
+
+    Nor are a program's: two files, or two items of a store, that hold the same are two.
+    """
     notes = replace(hands.where, roles=("note",), kinds=LASTING)
     seen: set[int] = set()
     twice: set[int] = set()
@@ -105,7 +108,7 @@ def _repeated(hands: Hands) -> Iterator[Repeated]:
         (twice if own in seen else seen).add(own)
     tellings: dict[int, list[Record]] = {}
     for record in each(hands.store, notes, "oldest") if twice else ():
-        if (own := _slot(record)) in twice:
+        if (own := _slot(record)) in twice and not record.metadata.keys() & set(CARRIED):
             tellings.setdefault(own, []).append(record)
     for several in tellings.values():
         several.sort(key=lambda record: (record.recorded_at, record.id))

@@ -16,10 +16,10 @@ from typing import Any
 
 from ..errors import InvalidRecord, UnknownRecord
 from ..memory import Memory
-from ..records import DERIVED, Record
+from ..records import CARRIED, DERIVED, Record
 from ..render import strip_blocks
 
-VALUE, PIECES, PIECE = "carried", "carried_in", "carried_piece"
+(VALUE, PIECES), PIECE = CARRIED, "recollect:piece"
 SHELF = "recollect:carried"  # the session of the pieces
 SIZE = 40_000  # characters of JSON in a piece: escaped once more, they fit what metadata may have
 TRIES = 50  # until somebody else's writing the same record is given way to no longer
@@ -95,7 +95,8 @@ def change(memory: Memory, old: Record, value: Any, **fields: Any) -> Record:
     metadata, rest = carry(old.id, value)
     held = pieces(old)
     memory.remember_many(lacking(memory, rest))
-    new = memory.amend(old, expected=old, metadata={**fields.pop("metadata", {}), **metadata}, **fields)
+    left = {name: one for name, one in old.metadata.items() if name not in CARRIED}
+    new = memory.amend(old, expected=old, metadata={**left, **fields.pop("metadata", {}), **metadata}, **fields)
     drop(memory, set(held) - set(pieces(new)))
     return new
 

@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
+from itertools import takewhile
 from typing import Any
 
 from ..aio import AsyncMemory
@@ -224,21 +225,21 @@ class RecollectStore(BaseStore):
         return plain if harmless else "langgraph#" + name_of("space", *self._scope, list(namespace))
 
     def _space(self, namespace: Namespace) -> list[dict[str, Any]]:
-        """The record that says this namespace is there, if it is lacking."""
-        id = name_of("space", *self._scope, list(namespace))
-        draft = {"id": id, "text": "a namespace", "role": DERIVED, "project": SPACES, "source": MARK, "at": "ageless"}
-        return lacking(self._memory, [{**draft, "metadata": {SPACES: list(namespace), "of": list(self._scope)}}])
-
-    def _known(self) -> Iterator[Namespace]:
-        for record in self._memory.each(projects=[SPACES]):
-            if SPACES in record.metadata and record.metadata.get("of") == list(self._scope):
-                yield tuple(record.metadata[SPACES])
+        """What says that a namespace is there, if that is lacking: a record for each prefix it can be found under."""
+        about = {"text": "a namespace", "role": DERIVED, "project": SPACES, "source": MARK, "at": "ageless"}
+        drafts = [
+            {**about, "id": name_of("space", *self._scope, list(namespace), end), "session": self._project(namespace[:end]),
+             "metadata": {SPACES: list(namespace)}}
+            for end in range(len(namespace), -1, -1)
+        ]  # fmt: skip
+        return drafts if lacking(self._memory, drafts[:1]) else []
 
     def _under(self, prefix: Namespace) -> list[Namespace]:
-        return [namespace for namespace in self._known() if namespace[: len(prefix)] == tuple(prefix)]
+        found = self._memory.each(projects=[SPACES], sessions=[self._project(tuple(prefix))])
+        return [tuple(record.metadata[SPACES]) for record in found if SPACES in record.metadata]
 
     def _namespaces(self, op: ListNamespacesOp) -> list[Namespace]:
-        fit = [one for one in self._known() if all(_fits(condition, one) for condition in op.match_conditions or ())]
+        fit = [one for one in self._under(_start(op)) if all(_fits(condition, one) for condition in op.match_conditions or ())]
         held = [one for one in fit if self._memory.list(limit=1, projects=[self._project(one)], roles=("note", DERIVED))]
         return sorted({one[: op.max_depth] for one in held})[op.offset : op.offset + op.limit]
 
@@ -275,6 +276,12 @@ def _meets(value: Any, wanted: Any) -> bool:
     if any(str(name).startswith("$") for name in wanted):
         return all(compared(str(name).removeprefix("$"), value, other) for name, other in wanted.items())
     return isinstance(value, Mapping) and _matches(value, wanted)
+
+
+def _start(op: ListNamespacesOp) -> Namespace:
+    """The labels that all namespaces asked for begin with."""
+    paths = [condition.path for condition in op.match_conditions or () if condition.match_type == "prefix"]
+    return tuple(takewhile(lambda label: label != "*", max(paths, key=len, default=())))
 
 
 def _fits(condition: MatchCondition, namespace: Namespace) -> bool:
