@@ -29,7 +29,8 @@ def blocks(path: str) -> SimpleNamespace:
 def migrations(path: str) -> list[tuple[int, str, str]]:
     """(number, name, script) of every numbered migration in a folder, in order."""
     folder = resources.files(__package__).joinpath(*path.split("/"))
-    names = sorted(entry.name for entry in folder.iterdir() if re.fullmatch(r"\d{4}_\w+\.sql", entry.name))
+    entries = folder.iterdir() if folder.is_dir() else ()  # no folder, while there is no migration: git keeps no empty one
+    names = sorted(entry.name for entry in entries if re.fullmatch(r"\d{4}_\w+\.sql", entry.name))
     return [(int(name[:4]), name[5:-4], folder.joinpath(name).read_text(encoding="utf-8")) for name in names]
 
 
