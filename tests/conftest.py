@@ -51,11 +51,21 @@ def clock():
 @pytest.fixture(params=STORES)
 def open_memory(request, tmp_path):
     """Memory.open on each kind of store, with a clock that stands still and no settings from outside; closes what it opened."""
+    yield from _opening(store_url(request.param, tmp_path))
+
+
+@pytest.fixture
+def open_embedded(tmp_path):
+    """The same on sqlite alone: for what has nothing to do with the store, in many variations."""
+    yield from _opening(store_url("sqlite", tmp_path))
+
+
+def _opening(url: str):
     from recollect import Memory
     from recollect.settings import Settings
     from recollect.testing import FixedClock
 
-    opened, url = [], store_url(request.param, tmp_path)
+    opened = []
 
     def open_and_keep(**given):
         given = {"owner": "alice", "embedder": "none", "clock": FixedClock(), "settings": Settings(), **given}

@@ -29,6 +29,11 @@ def files(memory):
     return MemoryFiles(memory)
 
 
+@pytest.fixture
+def near(open_embedded):
+    return open_embedded()
+
+
 def refused(files: MemoryFiles, **command) -> str:
     with pytest.raises(InvalidRequest) as error:
         files.run(command)
@@ -93,7 +98,8 @@ def test_every_error_reads_as_documented(files):
     assert "already exists" in refused(files, command="create", path="/memories/dir", file_text="x")
 
 
-def test_a_file_of_a_million_lines_is_not_shown(files):
+def test_a_file_of_a_million_lines_is_not_shown(near):
+    files = MemoryFiles(near)
     files.create("/memories/long", "\n" * 1_000_000)
     assert refused(files, command="view", path="/memories/long").endswith("exceeds maximum line limit of 999,999 lines.")
 
@@ -123,7 +129,7 @@ def test_a_file_of_a_million_lines_is_not_shown(files):
         "C:\\memories",
     ],
 )
-def test_paths_that_lead_elsewhere_are_refused(files, memory, path):
+def test_paths_that_lead_elsewhere_are_refused(near, path):
     for command in (
         {"command": "view", "path": path},
         {"command": "create", "path": path, "file_text": "x"},
@@ -133,8 +139,8 @@ def test_paths_that_lead_elsewhere_are_refused(files, memory, path):
         {"command": "rename", "old_path": path, "new_path": "/memories/y"},
         {"command": "rename", "old_path": "/memories/y", "new_path": path},
     ):
-        assert refused(files, **command).startswith("Error: ")
-    assert memory.list() == []
+        assert refused(MemoryFiles(near), **command).startswith("Error: ")
+    assert near.list() == []
 
 
 @pytest.mark.parametrize(
@@ -158,16 +164,17 @@ def test_paths_that_lead_elsewhere_are_refused(files, memory, path):
         {"command": "str_replace", "path": NOTES, "old_str": ""},
     ],
 )
-def test_what_is_no_command_is_an_error_for_claude(memory, command):
-    MemoryFiles(memory).run(THERE)
-    result = tool_result(memory, {"type": "tool_use", "id": "toolu_1", "name": "memory", "input": command})
+def test_what_is_no_command_is_an_error_for_claude(near, command):
+    MemoryFiles(near).run(THERE)
+    result = tool_result(near, {"type": "tool_use", "id": "toolu_1", "name": "memory", "input": command})
     assert result["is_error"] is True and result["tool_use_id"] == "toolu_1" and result["content"]
 
 
 @pytest.mark.parametrize(
     "content", ["", " \n ", "\x00", "a\r\nb\r", "<memory>x</memory>", "\ud800 half", "tab\t\x1b[0m", "x" * 300_000]
 )
-def test_content_is_kept_to_the_letter(files, content):
+def test_content_is_kept_to_the_letter(near, content):
+    files = MemoryFiles(near)
     files.create("/memories/f", content)
     shown = files.view("/memories/f").split("\n", 1)[1].split("\n")
     assert "\n".join(line[7:] for line in shown) == content

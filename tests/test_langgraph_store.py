@@ -54,6 +54,11 @@ def store(open_memory):
     return RecollectStore(open_memory(embedder="static"))
 
 
+@pytest.fixture
+def near(open_embedded):
+    return RecollectStore(open_embedded(embedder="static"))
+
+
 def keys(found) -> list[str]:
     return [item.key for item in found]
 
@@ -84,12 +89,12 @@ def test_search_ranks_by_meaning_and_words(store):
     assert ranked == sorted(ranked, reverse=True) and scores[len(ranked) :] == [None] * (3 - len(ranked))
 
 
-def test_pages_join_without_gap_or_repetition(store):
+def test_pages_join_without_gap_or_repetition(near):
     for number in range(25):
-        store.put(("notes",), f"n{number:02}", {"text": f"note {number} about walnuts" if number % 2 else f"note {number}"})
+        near.put(("notes",), f"n{number:02}", {"text": f"note {number} about walnuts" if number % 2 else f"note {number}"})
     for query in ("walnuts", None):
-        whole = keys(store.search(("notes",), query=query, limit=25))
-        pages = [key for start in range(0, 30, 7) for key in keys(store.search(("notes",), query=query, limit=7, offset=start))]
+        whole = keys(near.search(("notes",), query=query, limit=25))
+        pages = [key for start in range(0, 30, 7) for key in keys(near.search(("notes",), query=query, limit=7, offset=start))]
         assert pages == whole and len(set(whole)) == 25
 
 
@@ -113,7 +118,7 @@ def test_pages_join_without_gap_or_repetition(store):
     ],
 )
 @pytest.mark.parametrize("query", ["word", None])
-def test_filters(store, asked, found, query):
+def test_filters(near, asked, found, query):
     values = [
         {"kind": "a", "n": 1},
         {"kind": "b", "n": 2},
@@ -122,15 +127,15 @@ def test_filters(store, asked, found, query):
         {},
     ]
     for number, value in enumerate(values, 1):
-        store.put(("f",), str(number), {**value, "text": f"word number {number}"})
-    assert "".join(sorted(keys(store.search(("f",), query=query, filter=asked)))) == found
+        near.put(("f",), str(number), {**value, "text": f"word number {number}"})
+    assert "".join(sorted(keys(near.search(("f",), query=query, filter=asked)))) == found
 
 
-def test_what_a_filter_rules_out_takes_nobodys_place(store):
+def test_what_a_filter_rules_out_takes_nobodys_place(near):
     for number in range(60):
-        store.put(("f",), f"loud{number}", {"text": "walnuts walnuts walnuts", "kind": "loud"})
-    store.put(("f",), "quiet", {"text": "a cake with walnuts", "kind": "quiet"})
-    (found,) = store.search(("f",), query="walnuts", filter={"kind": "quiet"}, limit=1)
+        near.put(("f",), f"loud{number}", {"text": "walnuts walnuts walnuts", "kind": "loud"})
+    near.put(("f",), "quiet", {"text": "a cake with walnuts", "kind": "quiet"})
+    (found,) = near.search(("f",), query="walnuts", filter={"kind": "quiet"}, limit=1)
     assert found.key == "quiet" and found.score > 0
 
 
@@ -166,8 +171,8 @@ def test_an_item_may_come_to_be_searched_and_cease_to_be(store):
 
 
 @pytest.mark.parametrize("namespace", HOSTILE, ids=range(len(HOSTILE)))
-def test_no_namespace_is_another(open_memory, namespace):
-    store = RecollectStore(open_memory())
+def test_no_namespace_is_another(open_embedded, namespace):
+    store = RecollectStore(open_embedded())
     others = [other for other in HOSTILE if other != namespace]
     store.batch([PutOp(other, "secret", {"text": f"the secret word of {number}"}) for number, other in enumerate(others)])
     assert store.get(namespace, "secret") is None

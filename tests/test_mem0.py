@@ -60,6 +60,11 @@ def memory(ours):
     return Memory(ours)
 
 
+@pytest.fixture
+def near(open_embedded):
+    return Memory(open_embedded(owner="acme"))
+
+
 def texts(found: dict) -> list[str]:
     assert list(found) == ["results"]
     return [row["memory"] for row in found["results"]]
@@ -155,15 +160,15 @@ def test_nothing_deleted_is_left_in_the_file(tmp_path):
 
 
 @pytest.mark.parametrize("user", HOSTILE, ids=range(len(HOSTILE)))
-def test_no_user_is_another(memory, user):
+def test_no_user_is_another(near, user):
     others = [other for other in HOSTILE if other != user]
-    ids = [memory.add("The secret is walnuts.", user_id=other)["results"][0]["id"] for other in others]
+    ids = [near.add("The secret is walnuts.", user_id=other)["results"][0]["id"] for other in others]
     assert len(set(ids)) == len(ids)
-    assert texts(memory.search("secret walnuts", filters={"user_id": user})) == [] == texts(memory.get_all(user_id=user))
-    memory.add("My own.", user_id=user)
-    memory.delete_all(user_id=user)
-    assert texts(memory.get_all(user_id=user)) == []
-    assert all(memory.get(id) is not None and memory.get(id)["user_id"] == other for id, other in zip(ids, others, strict=True))
+    assert texts(near.search("secret walnuts", filters={"user_id": user})) == [] == texts(near.get_all(user_id=user))
+    near.add("My own.", user_id=user)
+    near.delete_all(user_id=user)
+    assert texts(near.get_all(user_id=user)) == []
+    assert all(near.get(id) is not None and near.get(id)["user_id"] == other for id, other in zip(ids, others, strict=True))
 
 
 def test_users_are_owners_below_the_memorys(ours, memory):
@@ -219,12 +224,12 @@ def test_agents_and_runs_narrow_and_are_found_across_users(memory):
         ({"role": "assistant"}, ""),
     ],
 )
-def test_filters(memory, wanted, found):
+def test_filters(near, wanted, found):
     for number, kind in enumerate("abab", 1):
         note = {1: {"note": "a Nut"}, 4: {"note": "some nuts"}}.get(number, {})
-        memory.add(f"walnut {number}", user_id="alice", metadata={"kind": kind, "n": number, **note})
+        near.add(f"walnut {number}", user_id="alice", metadata={"kind": kind, "n": number, **note})
     asked = {"user_id": "alice", **wanted}
-    for rows in (memory.search("walnut", filters=asked), memory.get_all(filters=asked)):
+    for rows in (near.search("walnut", filters=asked), near.get_all(filters=asked)):
         assert "".join(sorted(text[-1] for text in texts(rows))) == found
 
 
@@ -296,11 +301,11 @@ def test_reset_forgets_every_user_and_leaves_what_others_remembered(ours, memory
         lambda m: Memory(m._memory.for_owner(Scope(owner="a", agent="b"))),
     ],
 )
-def test_what_makes_no_sense_is_refused(memory, call):
+def test_what_makes_no_sense_is_refused(near, call):
     with pytest.raises(RecollectError) as error:
-        call(memory)
+        call(near)
     assert isinstance(error.value, ValueError) and error.value.hint
-    assert texts(memory.get_all(user_id="a")) in ([], ["x"])
+    assert texts(near.get_all(user_id="a")) in ([], ["x"])
 
 
 def test_it_opens_a_memory_of_its_own(tmp_path, monkeypatch):
