@@ -109,6 +109,19 @@ def test_below_the_threshold(open_memory):
     assert told.details == {"vector(full)": "0.42 is below the threshold 0.5", "lexical": "weight 0: does not run"}
 
 
+def test_too_far_away_in_the_graph(open_memory):
+    """A name on every page brings every page; a threshold keeps those that are nearer."""
+    memory = open_memory()
+    for number in range(20):
+        memory.remember(f"Page {number}.", id=f"m{number}", entities=["Nora"])
+    memory.remember("Goa.", id="far", entities=["Nora", "Goa"])
+    everything = memory.recall("Nora in Goa", recipe="recipe(routes=[graph])@30")
+    some = memory.recall("Nora in Goa", recipe="recipe(routes=[graph(threshold=0.4)])@30")
+    assert len(everything) == 21 and [hit.id for hit in some] == ["far"]
+    told = memory.explain("Nora in Goa", expect="m3", recipe="recipe(routes=[graph(threshold=0.4)])@30")
+    assert told.gate == "no route" and "is below the threshold 0.4" in told.details["graph"]
+
+
 def test_too_small_a_share_of_the_question(open_memory):
     memory = open_memory(recipe="opencouch")
     memory.remember("Sarah ran along the amber river yesterday", id="m1")

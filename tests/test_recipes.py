@@ -174,7 +174,7 @@ def test_a_route_is_called_by_its_kind_or_its_view_unless_it_is_given_a_name():
         ({"kinds": ("semantics",)}, f"kinds of route lexical must be {KINDS_ARE}, not ('semantics',). Did you mean semantic?"),
         ({"kinds": "semantic"}, f"kinds of route lexical must be {KINDS_ARE}, not semantic. Write a list."),
         ({"max_age": -1}, "max_age of route lexical must be 0 to 36500 days, such as 30d, or none, not -1."),
-        ({"threshold": 0.5}, f"threshold {NO_EFFECT} tokens and vector routes."),
+        ({"threshold": 0.5}, f"threshold {NO_EFFECT} tokens and vector and graph routes."),
         ({"view": "user"}, f"view {NO_EFFECT} vector routes."),
         ({"name": "two words"}, f"name of route two words must be {NAMES_ARE}, not two words."),
         ({"name": "none"}, f"name of route none must be {NAMES_ARE}, not none."),

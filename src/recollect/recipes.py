@@ -44,7 +44,7 @@ MOST_ROUTES = 32
 _POOL = re.compile(r"(?:(\d{1,6})x|max\(\s*(\d{1,6})x\s*,\s*(\d{1,6})\s*\)|(\d{1,6}))")
 # Fields that mean something to some kinds of route only. Set on another they would be silently without effect: an error.
 _BELONGS = {
-    "view": ("vector",), "threshold": ("tokens", "vector"), "match": ("lexical",), "second_gate": ("tokens",),
+    "view": ("vector",), "threshold": ("tokens", "vector", "graph"), "match": ("lexical",), "second_gate": ("tokens",),
     "boost": ("substring",), "hops": ("graph",), "facts": ("graph",),
 }  # fmt: skip
 
@@ -105,7 +105,7 @@ class RouteSpec:
     name: str = entry(_NAMES, "", "what hits, weights and diagnostics call it; the kind, or vector(view), when not given")
     weight: float = entry(Number(0, 5), 1.0, "what its ranks are worth; 0: the route does not run")
     pool: Pool = entry(PoolShape(), _ROUTE_POOL, "how many candidates it brings")  # noqa: RUF009
-    threshold: float | None = entry(Number(-1, 1), None, "lowest cosine (vector) or token share (tokens), included", none=True)
+    threshold: float | None = entry(Number(-1, 1), None, "lowest cosine (vector), token share (tokens), score (graph)", none=True)
     max_age: float | None = entry(Days(), None, "oldest event time, included", none=True)
     kinds: tuple[str, ...] = entry(Several(_KIND), (), "the kinds of record it searches; empty: those of the recipe")
     match: str = entry(Choice(("any", "all", "relax")), "any", "any word, all words, or all and else any (lexical)")

@@ -201,7 +201,13 @@ def _graph(spec: RouteSpec, where: Where, query: Query, recipe: Recipe, vectors:
     found = _offered(store, "graph").walk(where, query.text, _size(spec, query), spec.hops, facts=spec.facts)
     if found.note and not found.keys:
         raise Skip(found.note)
-    return found
+    return found if spec.threshold is None else _at_least(found, spec.threshold)
+
+
+def _at_least(found: Found, threshold: float) -> Found:
+    """What is as near as that. A name on every page brings every page, and fused by rank they would stand before others."""
+    count = sum(score >= threshold for score in found.scores)
+    return found._replace(keys=found.keys[:count], scores=found.scores[:count])
 
 
 def _temporal(spec: RouteSpec, where: Where, query: Query, recipe: Recipe, vectors: Vectors, store: Store) -> Found:
