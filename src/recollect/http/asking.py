@@ -12,6 +12,7 @@ from ..wire import context_json, entities_json, neighborhood_json, recall_json, 
 from . import answers, shapes
 from .desk import AtDesk
 from .routing import Door
+from .shapes import Kind, Role, When
 
 door = Door(tags=["questions"])
 Question = Annotated[str, Query(max_length=LONGEST_QUESTION, description="The question.", examples=["vacation plans"])]
@@ -46,9 +47,20 @@ async def context(
     max_chars: Annotated[int, Query(ge=1, le=1_000_000)] = 2000,
     max_tokens: Annotated[int | None, Query(ge=1, le=1_000_000)] = None,
     ids: Annotated[bool, Query(description="Put each record's id before it.")] = False,
+    kinds: Annotated[list[Kind] | None, Query()] = None,
+    roles: Annotated[list[Role] | None, Query()] = None,
+    sessions: Annotated[list[str] | None, Query()] = None,
+    projects: Annotated[list[str] | None, Query()] = None,
+    exclude: Annotated[list[str] | None, Query(description="Ids to leave out.")] = None,
+    as_of: When | None = None,
+    since: When | None = None,
 ):
+    filters = {"kinds": kinds, "roles": roles, "sessions": sessions, "projects": projects, "exclude": exclude}
+    asked = {name: value for name, value in (filters | {"as_of": as_of, "since": since}).items() if value is not None}
+
     def work(memory: Memory):
-        answer = desk.count(memory.recall(query, limit=limit, recipe=recipe, session=session, first_turn=first_turn))
+        told = memory.recall(query, limit=limit, recipe=recipe, session=session, first_turn=first_turn, **asked)
+        answer = desk.count(told)
         return context_json(answer, memory.render(answer, max_chars=max_chars, max_tokens=max_tokens, ids=ids))
 
     return await desk.read(work)

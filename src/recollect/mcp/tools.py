@@ -82,6 +82,7 @@ class Recall(Shape):
 class Context(Recall):
     max_chars: Annotated[int, Field(ge=1, le=1_000_000)] = Field(2000, description="The longest block, in characters.")
     max_tokens: Annotated[int, Field(ge=1, le=1_000_000)] | None = Field(None, description="The longest block, in tokens.")
+    ids: bool = Field(False, description="Put each memory's id before it.")
 
 
 class Explain(Recall):
@@ -102,7 +103,7 @@ def _recall(memory: Memory, asked: Recall) -> dict[str, Any]:
 
 def _context(memory: Memory, asked: Context) -> Said:
     answer = memory.recall(asked.query, **asked.narrowed())
-    block = memory.render(answer, max_chars=asked.max_chars, max_tokens=asked.max_tokens)
+    block = memory.render(answer, max_chars=asked.max_chars, max_tokens=asked.max_tokens, ids=asked.ids)
     return Said(context_json(answer, block), block.text or "Nothing is remembered about this.")
 
 
