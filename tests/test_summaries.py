@@ -114,6 +114,22 @@ def test_what_is_forgotten_or_changed_takes_the_summary_along(open_memory):
     assert summaries(memory), "its words are the same"
 
 
+def test_a_note_that_is_forgotten_or_changed_takes_the_summary_along(open_memory):
+    memory = open_memory()
+    texts = [f"Note {n}: the cake needs {n} hundred grams of flour. My sister Ana brings it on Sunday." for n in range(1, 7)]
+    notes = memory.remember_many([{"text": text, "session": "kitchen"} for text in texts])
+    memory.upkeep()
+    assert "Note 1" in summaries(memory)[0].text
+    memory.amend(notes[5], quality=0.9)
+    assert summaries(memory), "nothing else is told"
+    memory.forget(notes[0])
+    assert summaries(memory) == []
+    memory.upkeep()
+    assert "Note 1" not in summaries(memory)[0].text
+    memory.amend(notes[1], text="Another note.")
+    assert summaries(memory) == []
+
+
 def test_somebody_elses_summary_is_left_alone(open_memory):
     memory = open_memory()
     memory.remember_messages(CAKE, session="s1")

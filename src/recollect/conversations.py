@@ -137,15 +137,20 @@ class Links:
 
 
 def following(room: Room, old: Record, new: Record | None) -> list[Change]:
-    """What else changes when a turn does, or goes: the links around it, the chunks of its session, the summaries made of it."""
-    if old.role != "turn" or old.session is None or (new is not None and _tells_the_same(old, new)):
+    """What else changes when a turn does, or goes: the links around it, the chunks of its session, the summaries made of it.
+
+    A note of a session has no links; but the summary may be made of notes.
+    """
+    if old.role not in ("turn", "note") or old.session is None or (new is not None and _tells_the_same(old, new)):
         return []
-    summary = room.find([room.name(SUMMARY)])
+    summary = [Forget(id=name) for name in room.find([room.name(SUMMARY)])]  # it may hold these words; another is made in time
+    if old.role == "note":
+        return summary
     linked = relinked(room.store, room.where, [old], [old.id]) if new is None or new.session != old.session else {}
     linked |= relinked(room.store, room.where, [new]) if new is not None else {}
     olds = room.find(list(linked))
     changes = [c for name, record in linked.items() for c in room.amending(olds[name], {"views": record.views})]
-    changes += [Forget(id=name) for name in summary]  # it may hold these words; one without them is made when it is asked for
+    changes += summary
     state = state_of(room, room.find([room.name(THREAD)]).get(room.name(THREAD)))
     if state.head is not None and state.chunk[2]:
         changed = {} if new is None or new.session != old.session else {new.id: new}
