@@ -63,6 +63,16 @@ def test_some_need_nothing_of_their_framework(name):
     subprocess.run([sys.executable, "-c", code], timeout=60, check=True)
 
 
+def test_the_toolset_needs_no_server():
+    code = (
+        "import sys\nfor name in ('fastapi', 'uvicorn', 'mcp'): sys.modules[name] = None\n"
+        "from recollect import Memory\nfrom recollect.adapters.pydantic_ai import RecollectToolset\n"
+        "print(len(RecollectToolset(Memory.open('memory:', owner='a', embedder='none')).tools))"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert ran.stdout.strip() == "6", ran.stderr
+
+
 def test_no_adapter_is_imported_unasked():
     packages = sorted({package for package, _ in FRAMEWORKS.values()})
     code = (
