@@ -1,7 +1,7 @@
 """An embedding server on this machine that answers well, or as badly as it is told to.
 
-It speaks OpenAI's `/embeddings` and Ollama's `/api/embed`. `script` holds what to do with the next requests, one each; when
-it is empty, the server behaves. A behaviour is a function of the request's handler and body.
+It speaks OpenAI's and Voyage's `/embeddings`, Ollama's `/api/embed` and Cohere's `/embed`. `script` holds what to do with the
+next requests, one each; when it is empty, the server behaves. A behaviour is a function of the request's handler and body.
 """
 
 from __future__ import annotations
@@ -88,8 +88,9 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(data)
 
     def vectors(self, body: dict) -> list[list[float]]:
-        size = body.get("dimensions") or self.server.size
-        return [vector(text, self.server.size)[:size] for text in body["input"]]
+        size = body.get("dimensions") or body.get("output_dimension") or self.server.size
+        texts = body["input"] if "input" in body else body["texts"]
+        return [vector(text, self.server.size)[:size] for text in texts]
 
     def log_message(self, *_):
         """Say nothing."""
@@ -99,6 +100,8 @@ def shaped(handler: Handler, rows: list) -> bytes:
     """The rows as the asked API words them."""
     if handler.path.endswith("/api/embed"):
         return json.dumps({"model": "m", "embeddings": rows}).encode()
+    if handler.path.endswith("/embed"):
+        return json.dumps({"id": "1", "embeddings": {"float": rows}}).encode()
     return json.dumps({"data": [{"index": place, "embedding": row} for place, row in enumerate(rows)]}).encode()
 
 

@@ -22,12 +22,13 @@ def sendable(text: str, longest: int) -> str:
 
 
 def in_batches(
-    texts: Sequence[str], dimension: int, ask: Callable[[list[str]], np.ndarray], *, longest: int, prefix: str = ""
-) -> np.ndarray:
+    texts: Sequence[str], dimension: int, ask: Callable[[list[str]], np.ndarray], *, longest: int, prefix: str = "",
+    most: int = TEXTS,
+) -> np.ndarray:  # fmt: skip
     """A row a text, asked for in batches. The prefix is not cut and does not make a blank text a said one."""
     rows = np.zeros((len(texts), dimension), dtype=np.float32)
     said = [(number, prefix + sendable(text, longest)) for number, text in enumerate(texts) if text.strip()]
-    for batch in _batches(said):
+    for batch in _batches(said, most):
         numbers, sent = zip(*batch, strict=True)
         answer = ask(list(sent))
         if not answer.any(axis=1).all():
@@ -36,11 +37,11 @@ def in_batches(
     return rows
 
 
-def _batches(said: list[tuple[int, str]]) -> Iterator[list[tuple[int, str]]]:
+def _batches(said: list[tuple[int, str]], most: int) -> Iterator[list[tuple[int, str]]]:
     batch: list[tuple[int, str]] = []
     size = 0
     for item in said:
-        if batch and (len(batch) == TEXTS or size + len(item[1]) > CHARS):
+        if batch and (len(batch) == most or size + len(item[1]) > CHARS):
             yield batch
             batch, size = [], 0
         batch.append(item)

@@ -11,7 +11,7 @@ comparing vectors of two models would be silently wrong.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -47,7 +47,7 @@ class OpenAIEmbedder:
         if own and not api_key:
             raise InvalidSetting("OpenAI's embeddings need an API key.", hint="Set one, or choose another embedder.")
         self._remote = remote or Remote(base_url or BASE_URL, who="openai", headers=bearer(api_key))
-        dimension = dimensions or _size(model, size)
+        dimension = dimensions or size_of(model, size, DIMENSIONS, "openai")
         place = "" if own else f"{self._remote.place}/"
         self.profile = Profile(
             name="openai",
@@ -67,11 +67,11 @@ class OpenAIEmbedder:
         if self._asked:
             body["dimensions"] = self._asked
         answer = self._remote.post_json("/embeddings", body, self._timeout)
-        rows = _in_order(answer, len(texts), self._remote.who)
+        rows = in_order(answer, len(texts), self._remote.who)
         return unit_rows(checked_rows(rows, count=len(texts), dimension=self.profile.dimension, who=self._remote.who))
 
 
-def _in_order(answer: object, count: int, who: str) -> list[object]:
+def in_order(answer: object, count: int, who: str) -> list[object]:
     """The vectors by their `index`: each text's own, exactly one each."""
     data = answer.get("data") if isinstance(answer, dict) else None
     if not isinstance(data, list) or not all(isinstance(item, dict) for item in data):
@@ -84,9 +84,10 @@ def _in_order(answer: object, count: int, who: str) -> list[object]:
     return [item.get("embedding") for item in sorted(data, key=lambda item: item["index"])]
 
 
-def _size(model: str, size: str) -> int:
-    if not size and model in DIMENSIONS:
-        return DIMENSIONS[model]
+def size_of(model: str, size: str, known: Mapping[str, int], name: str) -> int:
+    """How long a model's vectors are: as named after the @, else as its maker says."""
+    if not size and model in known:
+        return known[model]
     if not size.isdecimal() or int(size) < 1:
-        raise InvalidSetting(f"The size of {model!r} is not known.", hint=f"Name it, for example 'openai:{model}@1024'.")
+        raise InvalidSetting(f"The size of {model!r} is not known.", hint=f"Name it, for example '{name}:{model}@1024'.")
     return int(size)

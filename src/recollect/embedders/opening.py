@@ -1,4 +1,4 @@
-"""Embedders by name: "auto", "none", "hashing", "static", "local", "multilingual", "openai", "ollama".
+"""Embedders by name: "auto", "none", "hashing", "static", "local", "multilingual", "openai", "ollama" and more: `NAMES`.
 
 `open_embedder` is the one way in. Opening decides and checks; it loads no model and calls no server: that happens when the
 first text is embedded. Nothing here reads the environment: keys, addresses and folders are arguments.
@@ -47,8 +47,8 @@ def open_embedder(
     """The embedder that `spec` names, or None for "none".
 
     A remote one takes a model after a colon, and the size of a model we don't know after an @: "openai:text-embedding-3-small",
-    "ollama:qwen3-embedding:8b", "openai:bge-m3@1024". `dimensions` asks a model for shorter vectors; `timeout` is what one
-    request has, retries and all (10 seconds, Ollama 60: it may have to load the model first).
+    "ollama:qwen3-embedding:8b", "openai:bge-m3@1024"; so do the libraries, and "onnx" takes a folder. `dimensions` asks a model
+    for shorter vectors; `timeout` is what one request has, retries and all (10 seconds, Ollama 60: it may load the model first).
 
     "local+multilingual" are two embedders: `apart` tells the names, and this opens one.
 
@@ -117,7 +117,9 @@ def _specs(space: str) -> Iterator[tuple[str, int | None]]:
         yield name, None
     elif name == "hashing" and rest:
         yield f"hashing:{rest[-1]}", None
-    elif name in ("openai", "ollama"):
+    elif name in ("sentence-transformers", "fastembed") and len(rest) > 1:
+        yield f"{name}:{':'.join(rest[:-1])}@{rest[-1]}", None
+    elif name in ("openai", "ollama", "cohere", "voyage"):
         rest = rest[:-1] if name == "ollama" else rest  # the last part is the prefix's version
         model, size = ":".join(rest[:-1]), rest[-1] if rest else ""
         for one in (model, model.partition("/")[2]):  # a host of one's own stands before the model
@@ -271,6 +273,39 @@ def _ollama(argument: str, options: Options) -> Embedder:
     return OllamaEmbedder(argument or None, base_url=options.base_url, dimensions=options.dimensions, timeout=options.timeout)
 
 
+def _typed(provider: str) -> Callable[[str, Options], Embedder]:
+    def opened(argument: str, options: Options) -> Embedder:
+        from .typed import TypedEmbedder
+
+        return TypedEmbedder(
+            provider, argument or None, api_key=options.api_key, base_url=options.base_url, dimensions=options.dimensions,
+            timeout=options.timeout,
+        )  # fmt: skip
+
+    return opened
+
+
+def _onnx(argument: str, options: Options) -> Embedder:
+    _need("onnxruntime", "onnx")
+    from .onnx import OnnxEmbedder
+
+    return OnnxEmbedder(argument)
+
+
+def _sentence_transformers(argument: str, options: Options) -> Embedder:
+    _need("sentence_transformers", "sentence-transformers")
+    from .libraries import sentence_transformer
+
+    return sentence_transformer(argument)
+
+
+def _fastembed(argument: str, options: Options) -> Embedder:
+    _need("fastembed", "fastembed")
+    from .libraries import fastembed
+
+    return fastembed(argument)
+
+
 _OPENERS: dict[str, Callable[[str, Options], Embedder]] = {
     "hashing": _hashing,
     "static": _static,
@@ -278,5 +313,10 @@ _OPENERS: dict[str, Callable[[str, Options], Embedder]] = {
     "multilingual": _multilingual,
     "openai": _openai,
     "ollama": _ollama,
+    "cohere": _typed("cohere"),
+    "voyage": _typed("voyage"),
+    "onnx": _onnx,
+    "sentence-transformers": _sentence_transformers,
+    "fastembed": _fastembed,
 }
 NAMES = ("auto", "none", *_OPENERS)

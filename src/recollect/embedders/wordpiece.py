@@ -37,6 +37,7 @@ class WordPiece:
 
     def __init__(self, vocabulary: list[str]) -> None:
         self._numbers = {piece: number for number, piece in enumerate(vocabulary)}
+        self._unknown = self._numbers.get("[UNK]", UNKNOWN)
         self._longest = max(map(len, vocabulary))
         self._remembered = lru_cache(maxsize=32_768)(self._stretch)
 
@@ -55,12 +56,12 @@ class WordPiece:
 
     def _spelled(self, word: str) -> list[int]:
         if len(word) > LONGEST_WORD:
-            return [UNKNOWN]
+            return [self._unknown]
         numbers, start = [], 0
         while start < len(word):
             number, start = self._longest_piece(word, start)
             if number is None:
-                return [UNKNOWN]
+                return [self._unknown]
             numbers.append(number)
         return numbers
 

@@ -61,7 +61,12 @@ def _score(held: InferenceSession, query: str, text: str) -> float:
     asked = bert_uncased().encode(query, QUESTION)
     said = bert_uncased().encode(text, PIECES - 3 - len(asked))
     logit = float(run(held, "logits", fed([CLS, *asked, SEP], [*said, SEP]), MSMARCO.name)[0, 0])
-    return 1 / (1 + exp(-logit)) if logit >= -700 else 0.0
+    return logistic(logit)
+
+
+def logistic(logit: float) -> float:
+    """What a model says, from 0 to 1; what is not a number stays that."""
+    return 0.0 if logit < -700 else 1 / (1 + exp(-logit))
 
 
 def _test(held: InferenceSession, path: Path) -> None:

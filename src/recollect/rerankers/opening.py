@@ -1,4 +1,4 @@
-"""Rerankers by name: "auto", "cross-encoder", "late", "cohere", "voyage".
+"""Rerankers by name: "auto", "cross-encoder", "late", "cohere", "voyage", "onnx", "sentence-transformers", "fastembed".
 
 `open_reranker` is the one way in. Opening decides and checks; it loads no model and calls no server: that happens when the
 first texts are judged. Nothing here reads the environment: keys, addresses and folders are arguments.
@@ -132,7 +132,29 @@ def _remote(provider: str) -> Callable[[str, Options], Reranker]:
     return opened
 
 
+def _onnx(argument: str, options: Options) -> Reranker:
+    need("onnxruntime", "onnx")
+    from .onnx import OnnxReranker
+
+    return OnnxReranker(argument)
+
+
+def _sentence_transformers(argument: str, options: Options) -> Reranker:
+    need("sentence_transformers", "sentence-transformers")
+    from .libraries import sentence_transformer
+
+    return sentence_transformer(argument)
+
+
+def _fastembed(argument: str, options: Options) -> Reranker:
+    need("fastembed", "fastembed")
+    from .libraries import fastembed
+
+    return fastembed(argument)
+
+
 _OPENERS: dict[str, Callable[[str, Options], Reranker]] = {
-    "cross-encoder": _cross_encoder, "late": _late, "cohere": _remote("cohere"), "voyage": _remote("voyage"),
+    "cross-encoder": _cross_encoder, "late": _late, "cohere": _remote("cohere"), "voyage": _remote("voyage"), "onnx": _onnx,
+    "sentence-transformers": _sentence_transformers, "fastembed": _fastembed,
 }  # fmt: skip
 NAMES = ("auto", *_OPENERS)
