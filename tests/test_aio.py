@@ -171,6 +171,24 @@ def test_closing_lets_what_was_begun_end_also_when_cancelled():
     run(main())
 
 
+def test_several_steps_may_be_one_call():
+    async def main():
+        memory = await opened()
+        assert AsyncMemory.of(memory) is memory and AsyncMemory.of(memory.memory).memory is memory.memory
+
+        def steps(inner, text):
+            inner.remember(text)
+            return threading.current_thread().name, len(inner.list())
+
+        name, count = await memory.run(steps, memory.memory, "Two steps, one call.")
+        assert name.startswith("recollect") and count == 1
+        await memory.close()
+        with pytest.raises(StoreClosed):
+            await memory.run(steps, memory.memory, "too late")
+
+    run(main())
+
+
 def test_calls_see_the_callers_context_and_errors_arrive():
     whose = ContextVar("whose", default="nobody")
 
