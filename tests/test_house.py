@@ -81,6 +81,7 @@ ORDER = (
     "access",
     "settings",
     "memory",
+    "traces",
     "aio",
     "wire",
     "loader",
@@ -103,6 +104,7 @@ BESIDE = ("stores", "embedders", "rerankers")
 NOUNS = {"errors", "records", "query", "rankings", "ports", "stopwords", "tokens", "normalize", "names", "remote"}
 # Imports inside a function that go against the line: a noun that prints itself asks whoever knows how.
 BACKWARDS = {("recipes", "recipe_text"), ("rankings", "explain"), ("rankings", "wire"), ("inspection", "wire")}
+BACKWARDS |= {("memory", "traces")}  # a memory is opened as what the settings say
 DOORS = {"cli", "testing", "conformance"}  # these may look into stores and embedders, others only ask `open_…`
 
 ENVIRONMENT = {"settings"}

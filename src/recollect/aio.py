@@ -147,7 +147,7 @@ class Opening:
 def _awaitable(method: Callable[..., Any]) -> Callable[..., Awaitable[Any]]:
     @wraps(method)
     async def awaited(self: AsyncMemory, /, *given: Any, **named: Any) -> Any:
-        return await self._threads.run(method, self._memory, *given, **named)
+        return await self._threads.run(getattr(self._memory, method.__name__), *given, **named)
 
     return awaited
 

@@ -105,14 +105,14 @@ class Memory:
             store.close()
             raise
         own = {"embedding": embedding, "clock": clock or _now, "summariser": summariser, "judges": judges}
-        return cls(store, scope, recipe=base, **own)
+        return _kind(cls, settings)(store, scope, recipe=base, **own)
 
     def for_owner(self, owner: str | Scope) -> Memory:
         """The same open store, for somebody else; close the first one only."""
         scope = owner if isinstance(owner, Scope) else Scope(owner=owner)
         own = {"embedding": self._embedding, "clock": self._clock, "worker": self._worker, "summariser": self._summariser}
         own["judges"] = self._judges
-        return Memory(self._store, scope, recipe=self._base, **own)
+        return type(self)(self._store, scope, recipe=self._base, **own)
 
     # Write
 
@@ -555,6 +555,15 @@ def _waits(changes: Iterable[Change]) -> bool:
 def _fresh(text: Any) -> Any:
     """A text without the blocks we wrote into it; what is no text is refused later, by its name."""
     return strip_blocks(text) if isinstance(text, str) else text
+
+
+def _kind(plain: type[Memory], settings: Settings) -> type[Memory]:
+    """The class of a memory: the plain one, or one whose operations leave traces."""
+    if settings.traces == "off" or plain is not Memory:
+        return plain
+    from .traces import traced
+
+    return traced(settings.traces)
 
 
 def _now() -> datetime:

@@ -24,6 +24,7 @@ from .recipe_fields import nearest
 from .recipe_text import plain
 from .recipes import DEFAULTS, Recipe, as_recipe
 
+TRACES = ("off", "spans", "content")
 PREFIX = "RECOLLECT_"
 LIVE = frozenset(DEFAULTS[Recipe]) - {"name", "routes"} | {"recipe", "weights"}
 
@@ -42,6 +43,7 @@ class Settings:
     busy: float = 30.0  # seconds to wait for another process's lock
     vector: str = ""  # the URL of a vector index beside the store
     graph: str = ""  # the URL of a graph index beside the store
+    traces: str = "off"  # or "spans" of OpenTelemetry, or "content": with the texts
     openai_api_key: str = ""
     openai_base_url: str = ""
     ollama_base_url: str = ""
@@ -187,6 +189,8 @@ def _checked(found: dict[str, Any]) -> Settings:
         raise InvalidSetting("deadline and busy are numbers of seconds.") from None
     if any(not 0 < value <= 3600 for value in numbers.values()):
         raise InvalidSetting("deadline and busy are from 0 to 3600 seconds.")
+    if found.get("traces", "off") not in TRACES:
+        raise InvalidSetting(f"traces={found['traces']!r:.40} is not one of {', '.join(TRACES)}.")
     return Settings(**{**found, **numbers, **_counted(found)})
 
 

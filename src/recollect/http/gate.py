@@ -85,7 +85,8 @@ class Gate:
         visit = Visit(scope, send)
         try:
             async with asyncio.timeout(self._service.limits.seconds):
-                await self._serve(visit, receive)
+                with self._service.trace(visit.headers):
+                    await self._serve(visit, receive)
         except TimeoutError:
             visit.trouble = "deadline"
             said = TookTooLong(f"The answer took longer than {self._service.limits.seconds:g} seconds.", hint="Try again.")

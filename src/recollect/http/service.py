@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -12,8 +13,10 @@ from ..access import Access, Grant
 from ..aio import Threads
 from ..errors import NotAllowed, NotAuthenticated, RecollectError, TooManyRequests
 from ..memory import Memory
+from ..traces import TracedMemory, within
 from .metrics import Counts
 
+_UNTRACED = nullcontext()
 MEMORIES, BUCKETS = 4096, 4096  # kept at hand, of owners and of tokens
 
 
@@ -97,6 +100,12 @@ class Service:
             self._buckets.popitem(last=False)
         if left < 1:
             raise TooManyRequests(f"More than {rate:g} requests a second.", hint="Wait a moment.")
+
+    def trace(self, headers: Mapping[str, str]) -> AbstractContextManager[None]:
+        """What happens within belongs to the client's trace, if the memory leaves traces."""
+        if not isinstance(self.memory, TracedMemory):
+            return _UNTRACED
+        return within(headers)
 
     def backends(self) -> dict[str, dict[str, Any]]:
         """Every back end by its name, and whether it answers: the store, what it searches elsewhere, the embedder."""
