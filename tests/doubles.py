@@ -10,9 +10,11 @@ import numpy as np
 
 from recollect import Memory, Scope
 from recollect.embed import Embedding
+from recollect.memory import open_judges
 from recollect.ports import Profile
 from recollect.recipes import as_recipe
 from recollect.records import EMPTY
+from recollect.settings import Settings
 from recollect.testing import FixedClock
 
 ASK = [1.0, 0.0, 0.0, 0.0]
@@ -109,7 +111,8 @@ class _Port:
 def memory_on(store, *, embedder=None, recipe="balanced", owner="alice", clock=None, deadline=3.0, wall=time.time) -> Memory:
     """A memory on a store that is open already."""
     embedding = None if embedder is None else Embedding(embedder, deadline=deadline, wall=wall)
-    return Memory(store, Scope(owner=owner), embedding=embedding, recipe=as_recipe(recipe), clock=clock or FixedClock())
+    own = {"embedding": embedding, "clock": clock or FixedClock(), "judges": open_judges("auto", Settings())}
+    return Memory(store, Scope(owner=owner), recipe=as_recipe(recipe), **own)
 
 
 def names(found) -> list[str]:

@@ -227,7 +227,7 @@ def test_trust_scales_a_route_by_what_its_model_is_worth(store):
         assert memory.flush(10) == 0
         hit = memory.recall("Goa")[0]
         recipe = memory.recipe
-        assert hit.routes["vector(full)"].contribution == recipe.route("vector(full)").weight * 0.5 / (recipe.rrf_k + 1)
+        assert hit.routes["vector(full)"].contribution == recipe.route("vector(full)").weight * 0.5
         assert hit.score == memory.explain("Goa").trees[0][1].recompute()
         plain = memory.recall("Goa", recipe="balanced(trust=false)")[0].routes["vector(full)"].contribution
         assert plain == pytest.approx(2 * hit.routes["vector(full)"].contribution)

@@ -81,7 +81,7 @@ def told_of(answer) -> list[tuple]:
 def without_times(answer) -> dict:
     """The answer as every door tells it, but for how long it took and the asides of a store."""
     shown = answer.to_dict()
-    for about in (shown["diagnostics"], *shown["diagnostics"]["routes"]):
+    for about in (shown["diagnostics"], shown["diagnostics"]["rerank"] or {}, *shown["diagnostics"]["routes"]):
         for name in ("ms", "notes", "reason"):
             about.pop(name, None)
     return shown

@@ -52,7 +52,7 @@ def sizes(recipe: Recipe) -> dict[str, int]:
 
 
 def test_the_presets_are_these():
-    assert list(PRESETS) == ["balanced", "opencouch", "sci", "sci_cloud", "memsense", "annie", "nexus"]
+    assert list(PRESETS) == ["balanced", "fast", "thorough", "opencouch", "sci", "sci_cloud", "memsense", "annie", "nexus"]
     assert all(name == recipe.name == str(recipe) for name, recipe in PRESETS.items())
     assert all(preset(name) is recipe for name, recipe in PRESETS.items())
 
@@ -137,8 +137,8 @@ def test_balanced_has_every_general_route_and_runs_two():
     assert [route.name for route in recipe.routes if route.weight] == ["lexical", "vector(full)"]
     assert [route.name for route in recipe.routes if not route.weight] == ["graph", "temporal"]
     assert [route.weight for route in recipe.routes] == [1, 1, 0, 0]
-    assert sizes(recipe) == dict.fromkeys(("lexical", "vector(full)", "graph", "temporal"), 30)
-    assert recipe.trust and recipe.rrf_k == 5
+    assert sizes(recipe) == dict.fromkeys(("lexical", "vector(full)", "graph", "temporal"), 60)
+    assert recipe.trust and recipe.fuse == "scores" and recipe.rerank == "late"
     assert recipe.decay is None and recipe.mmr is None
 
 
@@ -414,6 +414,7 @@ FIELDS = {
     "floor": share, "evergreen": some_kinds, "sessions": st.sampled_from(("off", "first", "only")), "support": upto5,
     "support_cap": upto5, "mmr": st.none() | share, "redundancy": table(MEASURES, share).filter(bool),
     "rerank": st.none() | st.sampled_from(("late", "mine")), "rerank_top": pools,
+    "fuse": st.sampled_from(("ranks", "scores")), "kin": st.floats(0, 5), "parts_toll": st.floats(0, 2),
     "rerank_by": st.sampled_from(("rank", "score")), "rerank_weight": share, "duplicate": st.none() | share,
     "mmr_pool": pools, "normalise": st.booleans(), "refill": st.booleans(),
     "neighbours": st.integers(0, 20), "neighbours_when": st.sampled_from(("never", "no-session", "always")),

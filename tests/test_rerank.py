@@ -22,7 +22,8 @@ from recollect.rerank import Judge, Judges, rerank
 from recollect.settings import Settings
 
 TEXT = preset("annie").replace(mmr=None, decay=None)
-BY_RANK = "balanced(rerank=auto, weights={vector: 0})"
+PLAIN = "recipe(routes=[lexical], rrf_k=5)"
+BY_RANK = "recipe(routes=[lexical], rrf_k=5, rerank=auto)"
 
 
 class Reader:
@@ -71,7 +72,7 @@ def trees_hold(answer) -> bool:
 
 
 def test_the_readers_order_is_the_answers(memory, reader):
-    assert names(memory.recall("Goa", recipe="balanced(weights={vector: 0})")) == ["m1", "m2", "m3"]
+    assert names(memory.recall("Goa", recipe=PLAIN)) == ["m1", "m2", "m3"]
     answer = memory.recall("Goa")
     assert names(answer) == ["m3", "m2", "m1"] and told(answer) == ("ran", "") and not answer.diagnostics.degraded
     assert scores_of(answer) == pytest.approx({"m3": 1 / 6, "m2": 1 / 7, "m1": 1 / 8})
@@ -95,12 +96,12 @@ def test_the_readers_order_is_the_answers(memory, reader):
     ],
 )
 def test_worked_numbers(memory, recipe, expected):
-    answer = memory.recall("Goa", recipe=f"balanced(rerank=reader, weights={{vector: 0}}, {recipe})")
+    answer = memory.recall("Goa", recipe=f"recipe(routes=[lexical], rrf_k=5, rerank=reader, {recipe})")
     assert scores_of(answer) == pytest.approx(expected)
     assert [hit.score for hit in answer] == sorted(scores_of(answer).values(), reverse=True) and trees_hold(answer)
 
 
-@pytest.mark.parametrize("recipe", ["balanced(rerank=auto, rerank_weight=0)", "balanced"])
+@pytest.mark.parametrize("recipe", ["balanced(rerank=auto, rerank_weight=0)", "recipe(routes=[lexical])"])
 def test_weight_0_and_no_name_ask_nobody(memory, reader, recipe):
     answer = memory.recall("Goa", recipe=recipe)
     assert reader.asked == [] and answer.diagnostics.rerank is None and names(answer) == ["m1", "m2", "m3"]
@@ -111,7 +112,7 @@ def test_nothing_is_imported_before_a_recipe_wants_it(tmp_path):
     code = (
         "import sys; from recollect import Memory; m = Memory.open('memory:', owner='a', embedder='none'); m.remember('Goa');"
         "m.recall('Goa', recipe='balanced(rerank=auto, rerank_weight=0)'); print('recollect.rerankers' in sys.modules);"
-        "m.recall('Goa', recipe='balanced(rerank=late)'); print('recollect.rerankers.late' in sys.modules)"
+        "m.recall('Goa', recipe='balanced(rerank=auto)'); print('recollect.rerankers.late' in sys.modules)"
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, cwd=tmp_path)
     assert ran.stdout.split() == ["False", "True"], ran.stderr
@@ -127,13 +128,13 @@ def test_what_it_can_not_read_keeps_its_place(open_memory):
     }  # fmt: skip
     for id, text in told_of.items():
         memory.remember(text, id=id)
-    before = names(memory.recall("Goa", recipe="balanced(weights={vector: 0})"))
+    before = names(memory.recall("Goa", recipe=PLAIN))
     answer = memory.recall("Goa")
     assert [id for id in before if id != "zh"] == ["m1", "m2", "m3"]
     assert [id for id in names(answer) if id != "zh"] == ["m3", "m2", "m1"]
     assert names(answer).index("zh") == before.index("zh") and trees_hold(answer)
     assert "can't read it, so it keeps its place" in str(memory.explain("Goa"))
-    by_score = memory.recall("Goa", recipe="balanced(rerank=auto, rerank_by=score, rerank_weight=0.5, weights={vector: 0})")
+    by_score = memory.recall("Goa", recipe=BY_RANK[:-1] + ", rerank_by=score, rerank_weight=0.5)")
     zh = next(hit for hit in by_score if hit.id == "zh").explain["rerank"]
     assert scores_of(by_score)["zh"] == pytest.approx(zh["before"] / zh["best"]) and trees_hold(by_score)
     for question in ("我们 住 在 哪里", "Wo haben wir mit den Eltern in der Nähe gewohnt?"):
@@ -208,7 +209,7 @@ def test_speakers_are_read_and_of_a_long_text_its_best_part(open_memory, reader)
 
 
 def test_a_name_nobody_has_is_skipped_with_the_names_there_are(memory):
-    answer = memory.recall("Goa", recipe="balanced(rerank=oracle, weights={vector: 0})")
+    answer = memory.recall("Goa", recipe="recipe(routes=[lexical], rrf_k=5, rerank=oracle)")
     assert names(answer) == ["m1", "m2", "m3"]
     assert told(answer)[0] == "skipped" and "oracle" in told(answer)[1] and "cross-encoder" in told(answer)[1]
 

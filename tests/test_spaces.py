@@ -40,7 +40,7 @@ def memory_with(store, new: Toy, old: Toy | None = None, *, owner: str = "alice"
         return old
 
     embedding = Embedding(new, deadline=3.0, wall=wall, opener=opener)
-    recipe = as_recipe("balanced(weights={lexical: 0})")
+    recipe = as_recipe("balanced(weights={lexical: 0}, rerank=none)")
     return Memory(store, Scope(owner=owner), embedding=embedding, recipe=recipe, clock=FixedClock())
 
 
@@ -302,7 +302,7 @@ def side_by_side(store, **of_every):
     english = Toy(ENGLISH, name="english", scripts=frozenset({"latin"}), languages=frozenset({"en"}))
     every = Toy(EVERY, name="every", size=3, weight=0.3, **of_every)
     voices = beside(*(Embedding(one, deadline=3.0, wall=time.time) for one in (english, every)))
-    recipe = as_recipe("balanced(weights={lexical: 0})")
+    recipe = as_recipe("balanced(weights={lexical: 0}, rerank=none)")
     return Memory(store, Scope(owner="alice"), embedding=voices, recipe=recipe, clock=FixedClock()), english, every
 
 

@@ -57,7 +57,7 @@ def test_a_replay_gives_what_the_store_gives(open_memory):
             return getattr(store, name)
 
     replay = Replay(Watched())
-    again = Memory(replay, memory.scope, embedding=memory._embedding, recipe=BASE, clock=memory._clock)
+    again = Memory(replay, memory.scope, embedding=memory._embedding, recipe=BASE, clock=memory._clock, judges=memory._judges)
     tried = [
         *PRESETS.values(),
         *(BASE.replace(rrf_k=k, mmr=m) for k in (1, 60) for m in (None, 0.7)),

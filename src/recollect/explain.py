@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .embed import Embedding
-from .fuse import fuse
+from .fuse import fuse, scale, voiced
 from .gather import pointed
 from .parts import part_ids
 from .ports import Facts, Found, Store
 from .query import Query, Where
-from .rankings import RAN, Answer, Candidate, Hit, Place
+from .rankings import RAN, Answer, Candidate, Hit, Place, Ranking
 from .recall import Stages, go, recall
 from .recipes import Pool, Recipe, RouteSpec
 from .records import DERIVED, EMPTY, Record, empty, micros, moment
@@ -112,21 +112,26 @@ def explain_answer(answer: Answer) -> Explanation:
 def tree(hit: Hit, answer: Answer) -> Node:
     """final = (fused + support) × decay + alpha × quality, with only the parts this recipe uses."""
     recipe, about = answer.recipe, hit.explain
-    weights = {ranking.route.name: ranking.weight for ranking in answer.diagnostics.routes}
-    node = _fused("rrf_score", hit.routes, weights, recipe, about.get("ways", EMPTY))
+    ran = {ranking.route.name: ranking for ranking in answer.diagnostics.routes}
+    node = _fused("rrf_score", hit.routes, ran, recipe, about.get("ways", EMPTY))
     if about.get("turn_support"):
-        best = _fused("best turn", about["best_turn_routes"], weights, recipe)
+        best = _fused("best turn", about["best_turn_routes"], ran, recipe)
         share = _node("share of the best turn", "product", _leaf("support", recipe.support), best)
         count = about["supporting_turn_count"]
         cap = _leaf("support_cap", recipe.support_cap)
         support = _node("turn_support", "least", cap, share, note=f"{count} turns speak for it")
         node = _node("hybrid", "sum", node, support)
+    toll = _toll(about, recipe)
+    node = _node("after toll", "product", node, toll) if toll else node
+    if about.get("kin") is not None:
+        kin = _node("kin", "product", _leaf("kin", recipe.kin), _leaf("best of its session", about["kin"]))
+        node = _node("with kin", "sum", node, kin)
     if recipe.decay is not None:
         node = _node("faded", "product", node, _leaf("decay", about["decay"], note=_faded(about, hit, recipe)))
     if recipe.alpha:
         quality = _node("quality", "product", _leaf("alpha", recipe.alpha), _leaf("memory_score", about["memory_score"]))
         node = _node("with quality", "sum", node, quality)
-    node = _reread(node, about["rerank"], recipe) if "rerank" in about else node
+    node = _reread(node, about["rerank"], recipe, toll) if "rerank" in about else node
     return dataclasses.replace(node, name="final_score", note=_marginal(about))
 
 
@@ -311,24 +316,39 @@ def _doubled(key: int, stages: Stages) -> str:
 
 
 def _fused(
-    name: str, routes: Mapping[str, Place], weights: Mapping[str, float], recipe: Recipe, ways: Mapping[str, str] = EMPTY
+    name: str, routes: Mapping[str, Place], ran: Mapping[str, Ranking], recipe: Recipe, ways: Mapping[str, str] = EMPTY
 ) -> Node:  # fmt: skip
     parts = []
     for route, place in routes.items():
         spec = recipe.route(route)
-        weight, note = _leaf("weight", weights[route]), f"rank {place.rank}, {_raw(spec)} {place.raw:.6g}"
+        weight, note = _leaf("weight", ran[route].weight), f"rank {place.rank}, {_raw(spec)} {place.raw:.6g}"
         note += f", {ways[route]}" if route in ways else ""
         if spec.kind == "substring":
             parts.append(_node(route, "product", weight, _leaf("boost", spec.boost), note=note))
+        elif recipe.fuse == "scores":
+            parts.append(_node(route, "product", weight, _share(ran[route], place), note=note))
         else:
             below = _node("k + rank", "sum", _leaf("rrf_k", recipe.rrf_k), _leaf("rank", place.rank))
             parts.append(_node(route, "ratio", weight, below, note=note))
     return _node(name, "sum", *parts)
 
 
-def _reread(node: Node, seen: Mapping[str, Any], recipe: Recipe) -> Node:
+def _share(ranking: Ranking, place: Place) -> Node:
+    """How far between what is worth nothing and what is worth all a score lies."""
+    least, span = scale(ranking)
+    score = voiced(ranking)[place.rank - 1]
+    above = _node("above the least", "sum", _leaf("score", score), _leaf("-least", -least)) if least else _leaf("score", score)
+    return _node("share", "ratio", above, _leaf("span", span))
+
+
+def _toll(about: Mapping[str, Any], recipe: Recipe) -> Node | None:
+    parts = about.get("parts", 1)
+    return _leaf("toll", parts**-recipe.parts_toll, f"{parts} parts ^ -{recipe.parts_toll:g}") if parts > 1 else None
+
+
+def _reread(node: Node, seen: Mapping[str, Any], recipe: Recipe, toll: Node | None) -> Node:
     """The score so far and the reranker's word, each with its share."""
-    weight, by_rank, rank = recipe.rerank_weight, recipe.rerank_by == "rank", seen["rank"]
+    weight, by_rank, rank = seen["weight"], recipe.rerank_by == "rank", seen["rank"]
     so_far = node if by_rank else _node("share of the best", "ratio", node, _leaf("best score", seen["best"]))
     kept = _node("score so far", "product", _leaf("1 - rerank_weight", 1 - weight), so_far)
     if rank is None:
@@ -339,6 +359,7 @@ def _reread(node: Node, seen: Mapping[str, Any], recipe: Recipe) -> Node:
         below = _node("k + rank", "sum", _leaf("rrf_k", recipe.rrf_k), _leaf("rank", rank))
         return _node("reread", "sum", kept, _node("rerank", "ratio", _leaf("rerank_weight", weight), below, note=note))
     voice = so_far if unread else _leaf("relevance", seen["relevance"])
+    voice = _node("after toll", "product", voice, toll) if toll and not unread else voice
     return _node("reread", "sum", kept, _node("rerank", "product", _leaf("rerank_weight", weight), voice, note=note))
 
 

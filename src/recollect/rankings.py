@@ -41,6 +41,7 @@ class Reranked(NamedTuple):
     reason: str = ""
     candidates: int = 0  # read
     ms: float = 0.0
+    idle: bool = False  # there was nothing for it to do, and nothing is amiss
 
 
 class Candidate:
@@ -50,6 +51,9 @@ class Candidate:
     fused = 0.0
     best_rank = 0
     decay = 1.0
+    parts = 1  # it is searched in
+    toll = 1.0  # what that leaves of its score
+    kin: float | None = None  # the best score in its session, where that counts
     support = 0.0
     support_count = 0
     support_key: int | None = None

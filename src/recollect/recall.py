@@ -24,10 +24,10 @@ from .ports import Store
 from .query import Query
 from .rankings import FAILED, RAN, TIMED_OUT, Answer, Candidate, Diagnostics, Hit, Place, Ranking, Reranked
 from .recipes import Recipe
-from .records import Record
-from .rerank import Judges, rerank
+from .records import PARTS, Record
+from .rerank import Judges, declined, rerank
 from .routes import run
-from .score import age_days, ordered, score
+from .score import age_days, charge, ordered, score
 
 if TYPE_CHECKING:
     import numpy as np
@@ -120,22 +120,41 @@ def go(
         run(query, recipe, embedding, store), query, recipe, store, lambda ask, deeper: run(ask, deeper, embedding, store)
     )
     desk = Desk(store, _space(query, embedding))
-    read = recipe.rerank_top.size(query.limit) if recipe.rerank and recipe.rerank_weight else 0
+    read = 0 if declined(recipe, embedding is not None) else recipe.rerank_top.size(query.limit)
     size = max(recipe.pool.size(query.limit), query.limit, read)
-    rescored = bool(recipe.alpha or recipe.decay or recipe.sessions != "off")
+    rescored = _rescored(query, recipe, store, passages)
     # When nothing after fusion can change the order, what lies beyond the limit need not be looked at.
     plain = not (rescored or whole or read or recipe.mmr is not None or recipe.kind_limits or query.first_turn)
     pool = ordered(_known(fuse(rankings, recipe, query.limit if plain else size), store), "fused")[:size]
+    if recipe.parts_toll and passages:
+        charge(pool, _parts(pool, passages, desk), recipe)
     scored = score(list(pool), query, recipe, store)
     if rescored:
         scored = ordered(scored, "final")
-    scored, reranked = rerank(scored, query, recipe, judges, lambda top, chars: _said(top, chars, passages, desk))
+    scored, reranked = rerank(
+        scored, query, recipe, judges, lambda top, chars: _said(top, chars, passages, desk), embeds=embedding is not None
+    )
     scored = _limited(scored, recipe)
     final = diversify(scored, recipe, query.limit, desk.records, desk.vectors)
     return Stages(
         rankings=rankings, pool=pool, scored=scored, final=final, desk=desk, passages=passages,
         reranked=reranked, ms=(perf_counter() - started) * 1000,
     )  # fmt: skip
+
+
+def _rescored(query: Query, recipe: Recipe, store: Store, passages: Mapping[int, int]) -> bool:
+    """Can scoring change the order that fusion gave? Kin only where something is a turn of a session."""
+    if recipe.alpha or recipe.decay or recipe.sessions != "off" or (recipe.parts_toll and passages):
+        return True
+    return bool(recipe.kin) and "turn" in store.roles(query.where)
+
+
+def _parts(pool: Sequence[Candidate], passages: Mapping[int, int], desk: Desk) -> dict[int, int]:
+    """In how many parts each of these is searched, where it is in more than one."""
+    keys = [candidate.key for candidate in pool if candidate.key in passages]
+    held = desk.records(keys)
+    counts = {key: held[key].metadata.get(PARTS, 1) for key in keys if key in held}
+    return {key: count for key, count in counts.items() if isinstance(count, int) and count > 1}
 
 
 def _space(query: Query, embedding: Embedding | None) -> str | None:
@@ -201,6 +220,10 @@ def places(found: Sequence[tuple[int, int, float, float]], names: Sequence[str])
 def _explained(candidate: Candidate, names: Sequence[str], stages: Stages, query: Query, recipe: Recipe) -> dict[str, object]:
     """Every number the score was made of, under the names Memsense gave them."""
     numbers: dict[str, object] = {"rrf_score": candidate.fused, "memory_score": candidate.facts.quality, "alpha": recipe.alpha}
+    if candidate.parts > 1:
+        numbers["parts"] = candidate.parts
+    if candidate.kin is not None:
+        numbers["kin"] = candidate.kin
     if recipe.decay is not None:
         now = query.where.as_of if query.where.as_of is not None else query.where.now
         numbers |= {"decay": candidate.decay, "age_days": age_days(candidate.facts, now)}
@@ -224,7 +247,8 @@ def _diagnosed(stages: Stages, query: Query, store: Store) -> Diagnostics:
     path = _path(stages.rankings)
     if not stages.pool and path != "token_recall_after_embed_error" and not store.select(query.where, order="newest", limit=1):
         path = "skipped_empty_store"
-    notes += [f"rerank: {stages.reranked.reason}"] if stages.reranked is not None and stages.reranked.reason else []
+    read = stages.reranked
+    notes += [f"rerank: {read.reason}"] if read is not None and read.reason and not read.idle else []
     return Diagnostics(
         retrieval_path=path, routes=tuple(stages.rankings), rerank=stages.reranked, notes=tuple(notes), ms=stages.ms
     )

@@ -92,7 +92,7 @@ class PoolShape:
 
 _KIND = Choice(KINDS, "kinds of record")
 _ROUTE_POOL, _FUSED_POOL, _TOP_POOL = Pool(times=10, least=50), Pool(times=4, least=50), Pool(least=20)
-_RERANKERS = Name(r"(?a)[a-z][a-z0-9_-]{0,39}", "a reranker's name such as auto, late or cross-encoder")
+_RERANKERS = Name(r"(?a)[a-z][a-z0-9_-]{0,39}(\+[a-z][a-z0-9_-]{0,39}){0,3}", "a reranker's name such as auto or late, or several such as late+cross-encoder")
 _NAMES = Name(r"(?ai)[a-z_][\w-]{0,39}(\([\w-]{1,40}\))?", "a short name such as lexical, vec_full or vector(semantic)")
 
 
@@ -168,9 +168,12 @@ class Recipe:
     limit: int = entry(Whole(1, 1000), 10, "how many hits, when the question doesn't say")
     kinds: tuple[str, ...] = entry(Several(_KIND), (), "the kinds of record searched; empty: all")
     kind_limits: tuple[tuple[str, int], ...] = entry(Pairs(_KIND, Whole(0, 1000)), (), "at most so many hits of a kind")
+    fuse: str = entry(Choice(("ranks", "scores")), "ranks", "whether a route's ranks are added up, or its scores from 0 to 1")
     rrf_k: float = entry(Number(0, 1000), 60.0, "k of weight / (k + rank)")
     pool: Pool = entry(PoolShape(), _FUSED_POOL, "how many fused candidates are scored")  # noqa: RUF009
     trust: bool = entry(Switch(), False, "scale a vector route's weight by what its embedder is worth")
+    parts_toll: float = entry(Number(0, 2), 0.0, "a score is divided by the parts its record is searched in, to this power")
+    kin: float = entry(Number(0, 5), 0.0, "share of the best score among the turns of its session that a turn gains")
     alpha: float = entry(Number(0, 1), 0.0, "what quality (0 to 1) adds")
     decay: str | None = entry(Choice(("half-life", "ebbinghaus")), None, "how age fades a score", none=True)
     half_life: float = entry(Days(above=True), 30.0, "age at which decay is one half")
@@ -297,16 +300,30 @@ def _nexus() -> Recipe:
 
 
 def _balanced() -> Recipe:
-    pool = Pool(times=3, least=30)
+    pool = Pool(times=3, least=80)
     on = (RouteSpec(kind=kind, pool=pool) for kind in ("lexical", "vector"))
     off = (RouteSpec(kind="graph", weight=0, pool=pool, facts=False), RouteSpec(kind="temporal", weight=0, pool=pool))
-    return Recipe(name="balanced", routes=(*on, *off), rrf_k=5, trust=True)
+    return Recipe(
+        name="balanced", routes=(*on, *off), fuse="scores", trust=True, pool=Pool(times=4, least=120), parts_toll=0.3, kin=0.4,
+        rerank="late", rerank_top=Pool(times=1, least=30), rerank_by="score", rerank_weight=0.75,
+    )  # fmt: skip
+
+
+def _fast() -> Recipe:
+    routes = (RouteSpec(kind="lexical", pool=Pool(times=3, least=40)),)
+    return _balanced().replace(name="fast", routes=routes, trust=False, pool=Pool(times=3, least=40), rerank_top=Pool(times=1, least=20))
+
+
+def _thorough() -> Recipe:
+    return _balanced().replace(
+        name="thorough", rerank="late+cross-encoder", rerank_top=Pool(times=1, least=20), rerank_weight=0.85
+    )
 
 
 PRESETS: Mapping[str, Recipe] = MappingProxyType({
     recipe.name: recipe
     for recipe in (
-        _balanced(), _opencouch(), _sci("sci", RouteSpec(kind="lexical", match="all", pool=Pool(times=3))),
+        _balanced(), _fast(), _thorough(), _opencouch(), _sci("sci", RouteSpec(kind="lexical", match="all", pool=Pool(times=3))),
         _sci("sci_cloud", RouteSpec(kind="substring", pool=Pool(times=3))), _memsense(), _annie(), _nexus(),
     )
 })  # fmt: skip

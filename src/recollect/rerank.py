@@ -6,7 +6,8 @@
 A route compares a text with a question without having seen both at once; a reranker has (Nogueira and Cho 2019,
 https://arxiv.org/abs/1901.04085), at milliseconds a text, so only the first `rerank_top` are read. What it can't read, because of
 the script or the language, keeps its place: its own rank, or its own share of the best score, stands in. What was not read
-comes behind, in the order it had. Weight 0 or no name: nothing is opened, imported or asked.
+comes behind, in the order it had. A judge that is good at short texts only says how far it reaches: of longer ones its word
+counts in proportion less, and by score it pays the same toll as the score for every part of a long record. Weight 0 or no name: nothing is opened, imported or asked.
 
 `Judge` is one reranker as the engine uses it: asked in time, never twice about the same texts, left alone while it is broken. A
 judge that fails, is late or is not there leaves the order as it is, and the answer says so.
@@ -19,6 +20,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from math import fsum, isfinite
+from statistics import median
 from time import perf_counter
 
 from .embed import FAILURES, REST, started
@@ -29,6 +31,7 @@ from .rankings import FAILED, RAN, SKIPPED, TIMED_OUT, Candidate, Reranked
 from .reading import reads, speaks
 from .recipes import Recipe
 
+LATE = "late"
 REMEMBERED = 20_000  # judgements that are kept
 Texts = Callable[[Sequence[Candidate], int], Sequence[str]]  # what is read of each candidate, cut to so many characters
 
@@ -108,14 +111,16 @@ class Judges:
 
 
 def rerank(
-    found: list[Candidate], query: Query, recipe: Recipe, judges: Judges | None, texts: Texts
+    found: list[Candidate], query: Query, recipe: Recipe, judges: Judges | None, texts: Texts, *, embeds: bool = True
 ) -> tuple[list[Candidate], Reranked | None]:
     """The candidates in their new order, and what became of the reading; None where the recipe wants none."""
     if recipe.rerank is None or not recipe.rerank_weight:
         return found, None
+    if declined(recipe, embeds):
+        return found, Reranked(recipe.rerank, SKIPPED, "there is no embedder", idle=True)
     started_at = perf_counter()
     top = found[: recipe.rerank_top.size(query.limit)]
-    name, count = recipe.rerank, 0
+    name, count, idle = recipe.rerank, 0, False
     try:
         if judges is None:
             raise UnknownReranker("No reranker can be opened here.")
@@ -124,13 +129,18 @@ def rerank(
         count = _read(judge, top, query, recipe, texts)
         status, reason = RAN, ""
         for candidate in found[len(top) :]:
-            _settle(candidate, recipe, top[0].judged["best"])
+            _settle(candidate, recipe, top[0].judged["best"], top[0].judged["weight"])
         found = [*sorted(top, key=lambda candidate: -candidate.final), *found[len(top) :]]
     except Unread as why:
-        status, reason = SKIPPED, str(why)
+        status, reason, idle = SKIPPED, str(why), True
     except Exception as error:
         status, reason = _told(error)
-    return found, Reranked(name, status, reason[:300], count, (perf_counter() - started_at) * 1000)
+    return found, Reranked(name, status, reason[:300], count, (perf_counter() - started_at) * 1000, idle)
+
+
+def declined(recipe: Recipe, embeds: bool) -> bool:
+    """Is nobody to be asked? `late` is made of the vectors of `static`: a memory opened without any embedder goes without it, too."""
+    return recipe.rerank is None or not recipe.rerank_weight or (recipe.rerank == LATE and not embeds)
 
 
 class Unread(Exception):
@@ -147,24 +157,32 @@ def _read(judge: Judge, top: list[Candidate], query: Query, recipe: Recipe, text
         raise Unread(f"{judge.profile.name} can read none of the candidates" if top else "there is nothing to read")
     scores = judge.scores(query.text, [said[place] for place in places])
     best = top[0].final if top[0].final > 0 else 1.0
+    weight = recipe.rerank_weight * _heard(judge.profile.reach, [said[place] for place in places])
     order = sorted(zip(places, scores, strict=True), key=lambda one: (-one[1], one[0]))
     for free, (place, relevance) in zip(places, order, strict=True):  # the others keep their places
-        _settle(top[place], recipe, best, free + 1, relevance)
+        _settle(top[place], recipe, best, weight, free + 1, relevance)
     for place in set(range(len(top))) - set(places):
-        _settle(top[place], recipe, best, place + 1)
+        _settle(top[place], recipe, best, weight, place + 1)
     return len(places)
 
 
-def _settle(candidate: Candidate, recipe: Recipe, best: float, rank: int | None = None, relevance: float | None = None) -> None:
+def _heard(reach: int, texts: Sequence[str]) -> float:
+    """How much a judge's word counts about texts of this length."""
+    return min(1.0, reach / max(1.0, median(map(len, texts)))) if reach else 1.0
+
+
+def _settle(
+    candidate: Candidate, recipe: Recipe, best: float, weight: float, rank: int | None = None, relevance: float | None = None
+) -> None:  # fmt: skip
     """The new score. Without a rank it was beyond the top; with a rank but no relevance it could not be read."""
-    before, weight = candidate.final, recipe.rerank_weight
+    before = candidate.final
     score = before if recipe.rerank_by == "rank" else before / best
     parts = [(1 - weight) * score]
     if rank is not None:
-        voice = score if relevance is None else relevance
+        voice = score if relevance is None else relevance * candidate.toll
         parts.append(weight / (recipe.rrf_k + rank) if recipe.rerank_by == "rank" else weight * voice)
     candidate.final = fsum(parts)
-    candidate.judged = {"before": before, "best": best, "rank": rank, "relevance": relevance}
+    candidate.judged = {"before": before, "best": best, "rank": rank, "relevance": relevance, "weight": weight}
 
 
 def _checked(scores: object, count: int) -> list[float]:

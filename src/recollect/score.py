@@ -1,6 +1,11 @@
 """What a candidate is worth beyond its ranks: quality, age, and the support a session gets from its turns.
 
-    final = (fused + support) × decay + alpha × quality
+    own = (fused + support) / parts ^ parts_toll
+    final = (own + kin × the best own in its session) × decay + alpha × quality
+
+A record that is searched in parts has a chance with each of them, and answers of a thousand words would push aside what was
+said in one line: the toll takes that advantage back. Kin is what a session lends to each of its turns: where one answers, the
+others are likelier to (a document's evidence for its passages, after Callan 1994).
 
 Decay by half-life is max(floor, 2^(−age/half-life)), the floor for evergreen kinds only; by Ebbinghaus it is
 e^(−age / (half-life × (1 + reinforced))), so what was confirmed fades more slowly (after Zhong et al., MemoryBank, 2023). Age is
@@ -11,6 +16,7 @@ min(cap, share × best fused score among its turns); its turns themselves step b
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from operator import attrgetter
 
 from .ports import AGELESS, Facts, Store
@@ -26,13 +32,39 @@ def score(found: list[Candidate], query: Query, recipe: Recipe, store: Store) ->
     if recipe.sessions != "off":
         found = stand_in(found, query, recipe, store)
     now = query.where.as_of if query.where.as_of is not None else query.where.now
+    if recipe.kin:
+        _lend(found)
     for candidate in found:
-        fused, facts = candidate.fused + candidate.support, candidate.facts
+        fused, facts = own(candidate), candidate.facts
+        if candidate.kin is not None:
+            fused += recipe.kin * candidate.kin
         if recipe.decay is not None:
             candidate.decay = decay(facts, now, recipe)
             fused *= candidate.decay
         candidate.final = fused + recipe.alpha * facts.quality if recipe.alpha else fused
     return found
+
+
+def own(candidate: Candidate) -> float:
+    """What a candidate has of itself."""
+    return (candidate.fused + candidate.support) * candidate.toll
+
+
+def charge(found: list[Candidate], parts: Mapping[int, int], recipe: Recipe) -> None:
+    """Note what each candidate's number of parts leaves of its score."""
+    for candidate in found:
+        candidate.parts = parts.get(candidate.key, 1)
+        candidate.toll = candidate.parts**-recipe.parts_toll
+
+
+def _lend(found: list[Candidate]) -> None:
+    """Note the best score among the turns of each session."""
+    turns = [candidate for candidate in found if candidate.facts.role == "turn" and candidate.facts.session is not None]
+    best: dict[str, float] = {}
+    for candidate in turns:
+        best[candidate.facts.session] = max(own(candidate), best.get(candidate.facts.session, 0.0))
+    for candidate in turns:
+        candidate.kin = best[candidate.facts.session]
 
 
 def decay(facts: Facts, now: int, recipe: Recipe) -> float:

@@ -60,17 +60,22 @@ class StaticEmbedder:
     embed_queries = embed_documents
 
     def _pieces(self, text: str) -> list[int]:
-        numbers = bert_uncased().encode(text[: self.profile.max_chars], PIECES)
-        return [number - _FIRST for number in numbers if number >= _FIRST]
+        return word_pieces(text[: self.profile.max_chars], PIECES)
 
 
-def word_vectors(texts: Sequence[str], pieces: int) -> tuple[np.ndarray, np.ndarray]:
-    """The vectors of the first pieces of each text, one after the other, and how many each text has."""
-    numbers = [[number - _FIRST for number in bert_uncased().encode(text, pieces) if number >= _FIRST] for text in texts]
+def word_pieces(text: str, pieces: int) -> list[int]:
+    """The rows of the table that are a text's first pieces."""
+    return [number - _FIRST for number in bert_uncased().encode(text, pieces) if number >= _FIRST]
+
+
+def word_vectors(rows: Sequence[int]) -> np.ndarray:
+    """These rows of the table."""
     codes, scales = _table()
-    packed = codes[[one for own in numbers for one in own]]
-    rows = np.hstack((packed & 15, packed >> 4)).astype(np.float32)
-    return (rows - 8) * scales, np.array([len(own) for own in numbers], dtype=np.int64)
+    packed = codes[rows]
+    values = np.empty((len(rows), DIMENSION), dtype=np.float32)
+    np.subtract(packed & 15, np.float32(8), out=values[:, :_HALF])
+    np.subtract(packed >> 4, np.float32(8), out=values[:, _HALF:])
+    return np.multiply(values, scales, out=values)
 
 
 def _sum(pieces: list[int], row: np.ndarray) -> None:

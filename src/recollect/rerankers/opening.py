@@ -50,10 +50,31 @@ def open_reranker(
         models_dir=None if models_dir is None else Path(models_dir), api_key=api_key or None, base_url=base_url or None,
         timeout=timeout,
     )  # fmt: skip
+    if "+" in spec.partition(":")[0]:
+        return _together(spec.split("+"), options)
+    return _named(spec, options)
+
+
+def _named(spec: str, options: Options) -> Reranker:
     name, _, argument = (chosen(spec, models_dir=options.models_dir)).partition(":")
     if name not in _OPENERS:
         raise UnknownReranker(f"No reranker named {spec!r:.60}.", hint=f"One of: {', '.join(NAMES)}.")
     return _OPENERS[name](argument, options)
+
+
+def _together(names: Sequence[str], options: Options) -> Reranker:
+    """Those of several that are there; what each says is averaged."""
+    from .together import Together
+
+    judges, missing = [], []
+    for name in names:
+        try:
+            judges.append(_named(name, options))
+        except (ImportError, FileNotFoundError) as error:  # an extra or a model that is not installed
+            missing.append(error)
+    if not judges:
+        raise missing[0]
+    return judges[0] if len(judges) == 1 else Together(judges)
 
 
 def chosen(spec: str, *, models_dir: Path | str | None = None) -> str:
