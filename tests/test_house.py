@@ -101,7 +101,7 @@ ORDER = (
     "__main__",
 )
 BESIDE = ("stores", "embedders", "rerankers")
-NOUNS = {"errors", "records", "query", "rankings", "ports", "stopwords", "tokens", "normalize", "names", "remote"}
+NOUNS = {"errors", "records", "query", "rankings", "ports", "stopwords", "tokens", "normalize", "names", "reading", "remote"}
 # Imports inside a function that go against the line: a noun that prints itself asks whoever knows how.
 BACKWARDS = {("recipes", "recipe_text"), ("rankings", "explain"), ("rankings", "wire"), ("inspection", "wire")}
 BACKWARDS |= {("memory", "traces")}  # a memory is opened as what the settings say

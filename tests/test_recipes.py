@@ -137,7 +137,7 @@ def test_balanced_has_every_general_route_and_runs_two():
     assert [route.name for route in recipe.routes if route.weight] == ["lexical", "vector(full)"]
     assert [route.name for route in recipe.routes if not route.weight] == ["graph", "temporal"]
     assert [route.weight for route in recipe.routes] == [1, 1, 0, 0]
-    assert sizes(recipe) == dict.fromkeys(("lexical", "vector(full)", "graph", "temporal"), 60)
+    assert sizes(recipe) == dict.fromkeys(("lexical", "vector(full)", "graph", "temporal"), 80)
     assert recipe.trust and recipe.fuse == "scores" and recipe.rerank == "late"
     assert recipe.decay is None and recipe.mmr is None
 

@@ -135,10 +135,10 @@ def test_the_cross_encoder_reads_question_and_text_together_and_cuts(judge):
     reranker = open_reranker("cross-encoder", models_dir=judge)
     assert Session.loaded == 0
     scores = reranker.scores("Where is the red fox?", ["The red fox is in the den.", "Rent.", "", "fox " * 9_000])
-    assert Session.loaded == 1 and scores[0] > 0.99 and scores[1] < 0.01 and all(0 <= score <= 1 for score in scores)
+    assert Session.loaded == 1 and scores[0] > 0.8 and scores[1] < 0.2 and all(0 <= score <= 1 for score in scores)
     asked = bert_uncased().encode("Where is the red fox?", 64)
     fed = reranker._session.fed[2:]  # after the self-test's two
-    assert [question for question, _ in fed] == [asked] * 4 and fed[2][1] == [] and len(fed[3][1]) == 256 - 3 - len(asked)
+    assert [question for question, _ in fed] == [asked] * 4 and fed[2][1] == [] and len(fed[3][1]) == 192 - 3 - len(asked)
     long = reranker.scores("why " * 500, ["because"])
     assert len(reranker._session.fed[-1][0]) == 64 and len(long) == 1
     assert "latin" in reranker.profile.scripts and reranker.profile.languages == {"en"} and not reranker.profile.inline
