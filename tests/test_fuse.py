@@ -1,4 +1,4 @@
-"""Fusion by scores, the toll of parts, kin, and how far a judge reaches: worked numbers, through the public API where there is one."""
+"""Fusion by scores, the toll of parts, kin, and how far a judge reaches: worked numbers."""
 
 from __future__ import annotations
 
@@ -69,7 +69,8 @@ def test_an_answer_by_scores_and_its_explanation(open_memory):
         memory.remember(f"Goa {'sea ' * number}", id=f"m{number}", vectors={"full": vector})
     answer = memory.recall("Goa", vectors={"full": VECTORS[0]})
     assert [hit.id for hit in answer] == ["m0", "m1", "m2"] and answer[0].score == 2.0
-    assert answer[1].routes["vector(full)"].contribution == pytest.approx(0.5) and answer[2].routes["vector(full)"].contribution == 0.0
+    second, third = (hit.routes["vector(full)"].contribution for hit in answer[1:])
+    assert second == pytest.approx(0.5) and third == 0.0
     assert trees_hold(answer) and "above the least" in str(memory.explain("Goa", vectors={"full": VECTORS[0]}))
 
 
@@ -87,12 +88,13 @@ def test_a_record_in_parts_pays_for_its_chances(open_memory):
 
 def test_the_best_turn_of_a_session_lends_to_the_others(open_memory):
     memory = open_memory(recipe="recipe(routes=[lexical], fuse=scores, kin=0.5)")
-    for number, (text, session) in enumerate((("Goa Goa Goa", "a"), ("Goa, said she, and nothing", "a"), ("Goa, said he, and that", "b"))):
+    said = [("Goa Goa Goa", "a"), ("Goa, said she, and nothing", "a"), ("Goa, said he, and that", "b")]
+    for number, (text, session) in enumerate(said):
         memory.remember(text, id=f"m{number}", role="turn", session=session, turn=number, at=AT + timedelta(minutes=number))
     memory.remember("Goa, said a note, and no", id="note", session="a", at=AT)
     own = {hit.id: hit.score for hit in memory.recall("Goa", recipe="recipe(routes=[lexical], fuse=scores)")}
     answer = memory.recall("Goa")
-    lent = {"m0": own["m0"] + 0.5 * own["m0"], "m1": own["m1"] + 0.5 * own["m0"], "m2": own["m2"] + 0.5 * own["m2"], "note": own["note"]}
+    lent = {id: own[id] + 0.5 * own[best] for id, best in (("m0", "m0"), ("m1", "m0"), ("m2", "m2"))} | {"note": own["note"]}
     assert {hit.id: hit.score for hit in answer} == lent
     assert [hit.id for hit in answer][:2] == ["m0", "m1"] and "kin" not in answer[-1].explain
     assert trees_hold(answer) and "best of its session" in str(answer.explain())

@@ -92,7 +92,10 @@ class PoolShape:
 
 _KIND = Choice(KINDS, "kinds of record")
 _ROUTE_POOL, _FUSED_POOL, _TOP_POOL = Pool(times=10, least=50), Pool(times=4, least=50), Pool(least=20)
-_RERANKERS = Name(r"(?a)[a-z][a-z0-9_-]{0,39}(\+[a-z][a-z0-9_-]{0,39}){0,3}", "a reranker's name such as auto or late, or several such as late+cross-encoder")
+_RERANKERS = Name(
+    r"(?a)[a-z][a-z0-9_-]{0,39}(\+[a-z][a-z0-9_-]{0,39}){0,3}",
+    "a reranker's name such as auto or late, or several such as late+cross-encoder",
+)
 _NAMES = Name(r"(?ai)[a-z_][\w-]{0,39}(\([\w-]{1,40}\))?", "a short name such as lexical, vec_full or vector(semantic)")
 
 
@@ -310,8 +313,9 @@ def _balanced() -> Recipe:
 
 
 def _fast() -> Recipe:
-    routes = (RouteSpec(kind="lexical", pool=Pool(times=3, least=40)),)
-    return _balanced().replace(name="fast", routes=routes, trust=False, pool=Pool(times=3, least=40), rerank_top=Pool(times=1, least=20))
+    pool, top = Pool(times=3, least=40), Pool(times=1, least=20)
+    routes = (RouteSpec(kind="lexical", pool=pool),)
+    return _balanced().replace(name="fast", routes=routes, trust=False, pool=pool, rerank_top=top)
 
 
 def _thorough() -> Recipe:

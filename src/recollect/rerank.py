@@ -7,7 +7,8 @@ A route compares a text with a question without having seen both at once; a rera
 https://arxiv.org/abs/1901.04085), at milliseconds a text, so only the first `rerank_top` are read. What it can't read, because of
 the script or the language, keeps its place: its own rank, or its own share of the best score, stands in. What was not read
 comes behind, in the order it had. A judge that is good at short texts only says how far it reaches: of longer ones its word
-counts in proportion less, and by score it pays the same toll as the score for every part of a long record. Weight 0 or no name: nothing is opened, imported or asked.
+counts in proportion less; and by score it pays the same toll for every part of a long record as the score does. Weight 0 or no
+name: nothing is opened, imported or asked.
 
 `Judge` is one reranker as the engine uses it: asked in time, never twice about the same texts, left alone while it is broken. A
 judge that fails, is late or is not there leaves the order as it is, and the answer says so.
@@ -139,7 +140,7 @@ def rerank(
 
 
 def declined(recipe: Recipe, embeds: bool) -> bool:
-    """Is nobody to be asked? `late` is made of the vectors of `static`: a memory opened without any embedder goes without it, too."""
+    """Is nobody to be asked? `late` is made of the vectors of `static`: without any embedder a memory goes without it, too."""
     return recipe.rerank is None or not recipe.rerank_weight or (recipe.rerank == LATE and not embeds)
 
 

@@ -1,8 +1,8 @@
 """Several judges as one: what each thinks of a text, averaged. `late+cross-encoder`.
 
 Judges err apart: one compares words, another reads sentences, and on long rambling questions the second knows no more than
-the first. A text is judged by as many as can be opened and read the question; one whose word doesn't reach as far as the texts are
-long counts in proportion less. Not for judges whose scores are no numbers from 0 to 1.
+the first. A text is judged by as many as can be opened and read the question; one whose word doesn't reach as far as the texts
+are long counts in proportion less. Not for judges whose scores are no numbers from 0 to 1.
 """
 
 from __future__ import annotations
