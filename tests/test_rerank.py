@@ -208,6 +208,12 @@ def test_speakers_are_read_and_of_a_long_text_its_best_part(open_memory, reader)
     assert any("Goa is where the parents live." in text and len(text) < 6_000 for text in texts)
 
 
+def test_why_not_says_where_the_reader_put_it(memory):
+    told_of = memory.explain("Goa", expect="m1", limit=1)
+    assert told_of.gate == "beyond the limit" and told_of.reason == "Final rank 3; 1 were asked for. reader put it at 3 of 3."
+    assert memory.explain("Goa", expect="m1", limit=1, recipe="balanced(rerank=auto, rerank_top=1)").reason.count("reader") == 0
+
+
 def test_a_name_nobody_has_is_skipped_with_the_names_there_are(memory):
     answer = memory.recall("Goa", recipe="recipe(routes=[lexical], rrf_k=5, rerank=oracle)")
     assert names(answer) == ["m1", "m2", "m3"]

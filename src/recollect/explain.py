@@ -288,7 +288,14 @@ def late_gate(key: int, record: Record, answer: Answer, stages: Stages, fused: S
     if doubled:
         return "duplicate", doubled
     ahead = "" if rank > query.limit else ", and the latest summary comes first"
-    return "beyond the limit", f"Final rank {rank}; {query.limit} were asked for{ahead}."
+    return "beyond the limit", f"Final rank {rank}; {query.limit} were asked for{ahead}.{_read_at(key, stages)}"
+
+
+def _read_at(key: int, stages: Stages) -> str:
+    """Where a reranker put it, if one read it."""
+    seen = next(candidate.judged for candidate in stages.scored if candidate.key == key)
+    read = seen is not None and seen["relevance"] is not None
+    return f" {stages.reranked.name} put it at {seen['rank']} of {stages.reranked.candidates}." if read else ""
 
 
 def _shown(record: Record, answer: Answer) -> tuple[str, str]:
