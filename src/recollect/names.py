@@ -51,7 +51,7 @@ def _bare(word: str) -> str:
 
 
 @lru_cache(maxsize=65_536)
-def _is_run(word: str) -> bool:
+def is_run(word: str) -> bool:
     return not word.isascii() and bool(scripts(word) & _RUNS or len(terms(word, "none")) > 1)
 
 
@@ -77,7 +77,7 @@ class Index:
         if len(parts) > 1:
             for word in {parts[0], parts[-1]}:
                 self.holding.setdefault(word, []).append(key)
-        elif _is_run(key):
+        elif is_run(key):
             self.runs.setdefault(key[:2], []).append(key)
         elif len(key) >= LONG:
             self.edges.setdefault(key[:3], []).append(key)
@@ -100,7 +100,7 @@ def named(text: str, index: Index, there: Callable[[str], bool], person: Callabl
                 taken[i] = len(parts)
     for i, word in enumerate(asked):
         found = at.setdefault(i, [])
-        if _is_run(word):
+        if is_run(word):
             found += [Named(key, 1.0) for key in _within(word, index, there) if key != word]
         elif taken[i] < 2 and word not in plain:
             found += _parts(word, text, index, there, person) if len(word) > 2 else []
@@ -116,7 +116,7 @@ def _whole(
         for parts in index.starting.get(word, ()):
             if tuple(asked[start : start + len(parts)]) != parts or plain.issuperset(parts):
                 continue
-            if (len(parts) > 1 or len(word) > 1 or _is_run(word)) and there(" ".join(parts)):
+            if (len(parts) > 1 or len(word) > 1 or is_run(word)) and there(" ".join(parts)):
                 yield start, parts
 
 

@@ -382,8 +382,8 @@ class Feed(Protocol):
         """Where the log of the owner's shelf stands. Equal marks: nothing has changed in between."""
 
     def since(self, owner: str, mark: str) -> Changed | None:
-        """What changed on the shelf since the mark, rather one key too many than one too few. None: the log does not reach back
-        so far, or the mark is not of this store: begin anew."""
+        """What changed on the shelf since the mark, rather one key too many than one too few; what is asked of these keys next is
+        answered at least as of the new mark. None: the log does not reach back so far, or the mark is another store's."""
 
 
 class VectorIndex(Protocol):
@@ -415,6 +415,33 @@ class VectorIndex(Protocol):
 
     def close(self) -> None:
         """Release everything. Closing twice is fine."""
+
+
+class GraphIndex(Protocol):
+    """Names and links outside the store, which follow it as a `VectorIndex` does: `mark`, `put`, `settle`, `keys`, `close` are
+    the same. What of it may be seen comes as `stores.payload` makes it of a `Where`."""
+
+    name: str
+    remote: bool
+
+    def mark(self, owner: str) -> str: ...
+
+    def put(self, owner: str, held: Mapping[int, Holding], gone: Sequence[int]) -> None: ...
+
+    def settle(self, owner: str, mark: str) -> None: ...
+
+    def candidates(self, sight: object, text: str) -> list[str]:
+        """Names that the text may name, rather too many."""
+
+    def around(self, sight: object, names: Sequence[str], hops: int, most: int) -> list[str]:
+        """Names one or two hops from these: what will be asked for next."""
+
+    def saying(self, sight: object, names: Sequence[str], most: int) -> dict[str, list[int]]:
+        """By name, the keys of the records that say it, those added last first."""
+
+    def keys(self, owner: str) -> list[int]: ...
+
+    def close(self) -> None: ...
 
 
 class Store(Protocol):

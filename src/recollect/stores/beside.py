@@ -25,7 +25,6 @@ from .vectors import usable
 if TYPE_CHECKING:
     from .indexes import Opened
 
-LAG = 2000  # changes that are compared from the rows; an index further behind is not asked
 LEAST, MOST = 64, 4096  # nominees
 NOISE = 2e-6  # what float32 may be wrong about a cosine
 CLOSING_SECONDS = 2.0
@@ -140,22 +139,13 @@ class BesideVector:
             asked = min(MOST, 4 * asked)
 
     def _news(self, where: Where, space: str, view: str) -> list[int]:
-        """What of a shelf the index has not seen; IndexFailed when that is too much."""
-        follower, path = self._follower, where.owner
-        news = follower.news(path)
-        if news != [] and not follower.index.remote:
-            follower.told([path])
-            news = follower.news(path)
-        if news is None or len(news) > LAG:
-            follower.kick(path)
-            raise IndexFailed(f"{follower.name} is being brought up" + (f", {len(news):,} changes behind." if news else "."))
-        if news:
-            follower.kick(path)
-        else:
+        """What of a shelf the index has not seen. When that is nothing, it is time to count."""
+        news = self._follower.unseen(where.owner)
+        if not news:
             try:
-                follower.audit(where, space, view)
+                self._follower.audit(where, space, view)
             except IndexFailed:
-                follower.kick(path)
+                self._follower.kick(where.owner)
                 raise
         return news
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 BATCH = 256  # records put at once
 INLINE = 0.25  # seconds a caller may be held up for an index in this process; what is left follows in the background
+LAG = 2000  # changes that are compared from the rows; an index further behind is not asked
 LOOK = 5.0  # seconds for which the mark of an index across a network is taken to stand
 AUDIT = 60.0  # seconds between counts of what it holds
 PUTTING = 30.0  # seconds a batch may take
@@ -59,6 +60,19 @@ class Follower:
             return []
         changed = self.store.feed.since(path, mark)
         return None if changed is None else list(changed.keys)
+
+    def unseen(self, path: str) -> list[int]:
+        """What a question has to compare from the rows, because the index has not seen it; IndexFailed when that is too much."""
+        news, why = self.news(path), ""
+        if news != [] and not self.index.remote:
+            why = self.told([path]).get(path, "")
+            news = self.news(path)
+        if news != []:
+            self.kick(path)
+        if news is None or len(news) > LAG:
+            behind = f", {len(news):,} changes behind" if news else ""
+            raise IndexFailed(f"{self.name} is being brought up{behind}" + (f": {why}" if why else "."))
+        return news
 
     def told(self, paths: Sequence[str], *, wait: bool = False) -> dict[str, str]:
         """Something changed on these shelves. `wait`: try to have it there before going on. Says, by shelf, what is not."""

@@ -48,7 +48,7 @@ def walk(seen: Sight, text: str, limit: int, hops: int, place: Place, rank: Rank
     asked, scores, ways = frozenset(query_terms(text, ["en"])), {}, {}
     for start, strength in starts.items():
         rarity = 1 / (1 + math.log(len(seen.saying(start))))
-        for record, way in _shares(seen, _reach(seen, start, strength, hops), asked).items():
+        for record, way in _shares(seen, reach(seen, start, strength, hops), asked).items():
             scores[record] = scores.get(record, 0.0) + rarity * way.worth
             ways[record] = max(ways.get(record, NOWHERE), way._replace(worth=rarity * way.worth), key=_worth)
     best: dict[int, Way] = {}
@@ -87,7 +87,7 @@ def placing(seen: Sight, where: Where, facts: bool, answers: Callable[[int], boo
     return place
 
 
-def _reach(seen: Sight, start: str, strength: float, hops: int) -> dict[str, Way]:
+def reach(seen: Sight, start: str, strength: float, hops: int) -> dict[str, Way]:
     """How near other nodes are. Every link crossed takes half, and what it and its record leave to doubt."""
     reached = {start: Way(strength, node=start)}
     frontier = dict(reached)

@@ -114,9 +114,38 @@ def _folder(parts: SplitResult) -> str:
     return folder
 
 
+def _neo4j(parts: SplitResult, given: Mapping[str, str]) -> Opened:
+    from .cypher import CypherIndex
+    from .cypher_neo4j import Neo4j
+    from .walking import BesideGraph
+
+    uri = f"{parts.scheme}://{parts.hostname or 'localhost'}:{parts.port or 7687}"
+    driver = Neo4j(uri, _user(parts), parts.path.strip("/") or None, timeout=4 * _number(given, "deadline", DEADLINE))
+    return Opened(CypherIndex(driver, "neo4j"), search=BesideGraph)
+
+
+def _falkor(parts: SplitResult, given: Mapping[str, str]) -> Opened:
+    from .cypher import CypherIndex
+    from .cypher_falkor import Falkor
+    from .walking import BesideGraph
+
+    name, password = _user(parts) or (None, None)
+    where = {"host": parts.hostname or "localhost", "port": parts.port or 6379, "username": name or None, "password": password}
+    driver = Falkor(where, parts.path.strip("/") or "recollect", timeout=4 * _number(given, "deadline", DEADLINE))
+    return Opened(CypherIndex(driver, "falkor"), search=BesideGraph)
+
+
+def _user(parts: SplitResult) -> tuple[str, str] | None:
+    return None if parts.password is None else (unquote(parts.username or ""), unquote(parts.password))
+
+
 QUANTISED = ("none", "int8", "binary")
 VECTOR: dict[str, tuple[Callable[..., Opened], set[str]]] = {
     "qdrant": (_qdrant, {"quantise", "tls"}),
     "qdrant-edge": (_edge, {"quantise"}),
 }
-GRAPH: dict[str, tuple[Callable[..., Opened], set[str]]] = {}
+NEO4J = ("neo4j", "neo4j+s", "neo4j+ssc", "bolt", "bolt+s", "bolt+ssc")
+GRAPH: dict[str, tuple[Callable[..., Opened], set[str]]] = {
+    **{scheme: (_neo4j, set()) for scheme in NEO4J},
+    "falkor": (_falkor, set()),
+}

@@ -7,6 +7,7 @@ through too little. So moments are compared with some room, for engines that hol
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from hashlib import blake2b
 from typing import NamedTuple
@@ -19,6 +20,7 @@ ALWAYS, NEVER = -AGELESS, AGELESS
 ROOM = 2048  # microseconds: float64 holds moments up to the year 2255 exactly, and the last of year 9999 to some 32
 WORDS = ("owner", "id", "kind", "role", "agent", "project", "session", "lanes")
 MOMENTS = ("at", "recorded", "starts", "ends", "replaced")
+UNFIT = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 Value = str | int | list[str]
 
 
@@ -108,12 +110,8 @@ def code_of(name: str) -> str:
 
 
 def word(text: str) -> str:
-    """A word as UTF-8 can carry it: half of a surrogate pair, which it can't, is replaced by its hash."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return "\x00" + code_of(text)
-    return text
+    """A word as every system can carry it: one with half a surrogate pair or a control character in it becomes its hash."""
+    return "\ufffd" + code_of(text) if UNFIT.search(text) else text
 
 
 def met(payload: Mapping[str, Value], sight: Sight) -> bool:

@@ -47,7 +47,7 @@ class PostgresStore:
         self.graph = shelves.graph
         self.outbox = PostgresOutbox(self)
         self.notes = PostgresNotes(self)
-        self.feed = ShelfFeed(self._reads, self._id)
+        self.feed = ShelfFeed(self._reads, self._id, shelves.shelf)
         self._keep_terms_current()
 
     def write(self, owner: str, changes: Iterable[Change]) -> Receipt:

@@ -7,6 +7,7 @@ and for trying out. What only a server has, payload indexes and graphs, is asked
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,7 @@ class QdrantServer:
         self.remote = "url" in where
         self.quantise = quantise
         self._client = None
+        self._opening = Lock()
         more = {"timeout": max(1, round(timeout)), "check_compatibility": False} if self.remote else {}
         self._open = lambda: qdrant_client.QdrantClient(**where, **more)
         self._models = qdrant_client.models
@@ -38,9 +40,10 @@ class QdrantServer:
     @property
     def client(self) -> Any:
         """Opened when it is first asked: a server that is away must not keep a memory from being opened."""
-        if self._client is None:
-            self._client = self._open()
-        return self._client
+        with self._opening:
+            if self._client is None:
+                self._client = self._open()
+            return self._client
 
     def collections(self) -> set[str]:
         return {one.name for one in self.client.get_collections().collections}

@@ -23,11 +23,11 @@ NOBODY = (0, 0, 0)  # the numbers of an owner that is not there yet
 class ShelfFeed:
     """See `ports.Feed`. A mark is the store's id, the owner's number, its next slot and its count of changes.
 
-    `name`: gives the store its id when it has none, and says what it is.
+    `name`: gives the store its id when it has none, and says what it is. `look`: catches the shelf of an owner up.
     """
 
-    def __init__(self, reads: Reads, name: Callable[[], str]) -> None:
-        self._reads, self._name = reads, name
+    def __init__(self, reads: Reads, name: Callable[[], str], look: Callable[[str], object]) -> None:
+        self._reads, self._name, self._look = reads, name, look
         self._known = ""
 
     def mark(self, owner: str) -> str:
@@ -43,6 +43,8 @@ class ShelfFeed:
             if row is None:
                 return Changed([], mark) if old == NOBODY else None
             keys = self._told(*row, *((row[0], 0, row[2]) if old == NOBODY else old))  # of nobody: all slots are new
+        if keys:
+            self._look(owner)  # whoever is given keys asks what they are next
         return None if keys is None else Changed(keys, _mark(id, row))
 
     def _id(self) -> str:

@@ -43,7 +43,7 @@ class SqliteStore:
         self.graph = shelves.graph
         self.outbox = SqliteOutbox(self)
         self.notes = SqliteNotes(self)
-        self.feed = ShelfFeed(shelves.reads, self._id)
+        self.feed = ShelfFeed(shelves.reads, self._id, shelves.shelf)
         self._keep_terms_current()
 
     def write(self, owner: str, changes: Iterable[Change]) -> Receipt:
