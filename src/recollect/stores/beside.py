@@ -121,7 +121,7 @@ class BesideVector:
         return found._replace(note=f"{found.note}; {note}" if found.note else note)
 
     def _nominated(self, where: Where, space: str, view: str, vector, limit: int, threshold, beside) -> Found | None:
-        """None: the index can't settle it, because too many are equally near, or because it holds vectors of another length."""
+        """None: the index can't settle it. Too many are equally near, or it holds vectors of another length, or knows of none."""
         news = [key for shelf in shelves(where) for key in self._news(shelf, space, view)]
         floor, asked = None if threshold is None else threshold - NOISE, min(MOST, max(LEAST, 2 * limit))
         while True:
@@ -130,7 +130,7 @@ class BesideVector:
             )
             keys = list(dict.fromkeys([*(key for key, _ in nominees), *news]))
             ranked = self._ranked(where, space, view, vector, keys, threshold, beside)
-            if ranked is None:
+            if ranked is None or not (keys or floor is not None):
                 return None
             if len(nominees) < asked or (len(ranked) >= limit and nominees[-1][1] < ranked[limit - 1][0] - 2 * NOISE):
                 return Found([key for _, key in ranked[:limit]], [score for score, _ in ranked[:limit]])

@@ -106,6 +106,28 @@ def _edge(parts: SplitResult, given: Mapping[str, str]) -> Opened:
     return Opened(QdrantIndex(engine, "recollect", name="qdrant-edge"))
 
 
+def _ivf(parts: SplitResult, given: Mapping[str, str]) -> Opened:
+    from .flat_numpy import NumpyFlat
+    from .ivf import IvfIndex
+
+    return Opened(IvfIndex(NumpyFlat(), "ivf", probes=_probes(given)))
+
+
+def _cuvs(parts: SplitResult, given: Mapping[str, str]) -> Opened:
+    from .flat_cuda import CudaFlat
+    from .ivf import IvfIndex
+
+    return Opened(IvfIndex(CudaFlat(), "cuvs", probes=_probes(given)))
+
+
+def _probes(given: Mapping[str, str]) -> int | None:
+    text = given.get("probes", "")
+    if text and not (text.isascii() and text.isdecimal() and int(text)):
+        hint = "It is a whole number from 1; left out, it is found by trying."
+        raise UnknownIndex(f"probes={text!r:.60} is out of range.", hint=hint)
+    return int(text) if text else None
+
+
 def _folder(parts: SplitResult) -> str:
     """`scheme:///relative/folder`, `scheme:////absolute/folder`, like sqlite's."""
     folder = unquote(parts.path).removeprefix("/")
@@ -143,6 +165,8 @@ QUANTISED = ("none", "int8", "binary")
 VECTOR: dict[str, tuple[Callable[..., Opened], set[str]]] = {
     "qdrant": (_qdrant, {"quantise", "tls"}),
     "qdrant-edge": (_edge, {"quantise"}),
+    "ivf": (_ivf, {"probes"}),
+    "cuvs": (_cuvs, {"probes"}),
 }
 NEO4J = ("neo4j", "neo4j+s", "neo4j+ssc", "bolt", "bolt+s", "bolt+ssc")
 GRAPH: dict[str, tuple[Callable[..., Opened], set[str]]] = {
