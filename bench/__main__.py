@@ -17,6 +17,7 @@ from pathlib import Path
 
 from . import report
 from .contestant import ENVIRONMENT
+from .ours import TWO_ROUTES
 from .peers import NAMES
 from .world import QUESTIONS, WARM, held, prepare
 
@@ -38,7 +39,7 @@ def arguments(given: list[str] | None = None) -> argparse.Namespace:
     add("--peers-million", action="store_true", help="measure the peers at 1,000,000 as well: up to an hour each to build")
     add("--vectors", choices=("words", "random"), default="words", help="random: no neighbourhoods, hard for quantised search")
     add("--text", type=Path, help="a folder with your own corpus.jsonl and queries.jsonl (lines with id and text)")
-    add("--recipe", default="balanced", help="the recipe asked with (default: %(default)s)")
+    add("--recipe", default=TWO_ROUTES, help="the recipe asked with (default: one text and one vector route, fused by rank)")
     add("--json", type=Path, help="write the figures here as well")
     add("--write-docs", action="store_true", help="put the tables into docs/performance.md")
     add("--data", type=Path, default=HERE / "build" / "bench", help="where worlds and files are kept (default: build/bench)")

@@ -14,8 +14,10 @@ from .contestant import in_batches, resident_mb, seconds, size_mb, timed
 from .exact import text_overlap, vector_overlap
 from .world import Question, Record, World
 
+TWO_ROUTES = "recipe(routes=[lexical(pool=max(3x, 30)), vector(pool=max(3x, 30))], rrf_k=5)"
 TEXT_ONLY = "recipe(routes=[lexical(pool=50)], pool=50)"
 VECTOR_ONLY = "recipe(routes=[vector(pool=50)], pool=50)"
+PRESETS = ("fast", "balanced")
 CHUNK = 10_000
 EXACT_QUESTIONS = 100
 
@@ -52,6 +54,7 @@ def one_owner(world: World, folder: Path, recipe: str) -> dict[str, object]:
     found["owner"] = timed(lambda q: ask(small, q, recipe), world.warm, world.questions)
     found["text_only"] = timed(lambda q: ask(memory, q, TEXT_ONLY), world.warm, world.questions)
     found["vector_only"] = timed(lambda q: ask(memory, q, VECTOR_ONLY), world.warm, world.questions)
+    found["presets"] = {name: timed(lambda q, name=name: ask(memory, q, name), world.warm, world.questions) for name in PRESETS}
     found["stages"] = stages(memory, world.questions, recipe)
     found |= exactness(memory, world)
     memory.close()

@@ -52,6 +52,8 @@ def _stages(one: dict) -> str:
     rows = [(name, *(each["stages"].get(name, "") for _, each in sized)) for name in names]
     rows.append(("text alone, p50 of the call", *(each["text_only"]["p50"] for _, each in sized)))
     rows.append(("vector alone, p50 of the call", *(each["vector_only"]["p50"] for _, each in sized)))
+    for name in dict.fromkeys(name for _, each in sized for name in each.get("presets", ())):
+        rows.append((f"`{name}`, p50 of the call", *(each["presets"][name]["p50"] for _, each in sized)))
     heads = ("median ms", *(f"{size:,}" for size, _ in sized))
     return "**Where the time goes**\n\n" + table(heads, rows)
 
