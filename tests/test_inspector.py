@@ -132,6 +132,28 @@ def test_a_bar_says_what_the_score_is_made_of(page, server):
         assert f"{route} {place['contribution']:.4g}" in said
 
 
+def test_it_says_why_in_a_sentence(page, server):
+    opened(page, server)
+    answer = server.ask("/v1/inspect", {"query": QUESTION})
+    first, many = answer["hits"][0], {route["name"]: route["candidates"] for route in answer["diagnostics"]["routes"]}
+    said = page.inner_text("#story")
+    assert first["text"][:60] in said and " is 1st: " in said and f"{first['score']:.4g}" in said
+    for name, place in first["routes"].items():
+        assert re.search(rf"put it {place['rank']}(st|nd|rd|th) of {many[name]}\b", said)
+    page.click(".lost .memory >> nth=0")
+    until(page, "#story").to_contain_text("was found and left out: ")
+    assert "beyond the limit" in page.inner_text("#story")
+
+
+def test_what_was_said_at_once_lies_apart(page, server):
+    opened(page, server)
+    places = page.eval_on_selector_all(
+        "#timeline .dot", "all => all.map(one => [one.cx.baseVal.value, one.cy.baseVal.value].map(Math.round).join())"
+    )
+    assert len(places) > 90 and len(set(places)) > 0.9 * len(places)
+    assert page.evaluate("Math.max(...[...document.querySelectorAll('.dot')].map(one => one.cx.baseVal.value)) < 1200")
+
+
 def test_a_dial_asks_again(page, server):
     opened(page, server)
     before = ids(page, "#hits .memory")

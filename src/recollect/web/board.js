@@ -1,6 +1,7 @@
 // The board: a column for every route with what it brought, the answer beside them, and a line from each place to where it ended.
 
 import { day, digits, drawing, element, fill, short } from "./dom.js";
+import { caption } from "./ways.js";
 
 const FEW = 8, LOST = 5;
 const opened = new Set(); // columns that show all they have
@@ -18,7 +19,7 @@ function column(route, found, colours, choose, node) {
   brought.sort((a, b) => a.routes[route.name].rank - b.routes[route.name].rank);
   const [shown, more] = folded(route.name, brought, FEW, () => board(node, found, choose));
   return element("div", { class: `column ${colours.get(route.name)}`, "data-route": route.name },
-    element("header", {}, element("h3", {}, route.name), element("p", {}, told(route))),
+    element("header", {}, element("h3", {}, route.name), element("p", {}, caption(route.name)), element("p", {}, told(route))),
     element("ol", {}, shown.map((one) => element("li", {}, card(one, {
       rank: one.routes[route.name].rank, note: `${raw(route.name)} ${digits(one.routes[route.name].raw)}`, choose, route: route.name,
     })))),
@@ -52,7 +53,7 @@ function answer(found, colours, choose, node) {
   const most = Math.max(1e-9, ...found.hits.map((hit) => widest(parts(hit))));
   const [lost, more] = folded("", found.candidates.filter((one) => one.rank === null), LOST, () => board(node, found, choose));
   return element("div", { class: "column answer" },
-    element("header", {}, element("h3", {}, "The answer"),
+    element("header", {}, element("h3", {}, "The answer"), element("p", {}, "Best first, with what each score is made of"),
       element("p", {}, `${found.hits.length} of ${found.candidates.length} candidates, ${found.diagnostics.ms.toFixed(2)} ms`)),
     element("ol", { id: "hits" }, found.hits.map((hit) => element("li", {}, card(hit, {
       rank: hit.rank, note: `${digits(hit.score)} · ${day(hit.at)}`, choose, shown: true, bar: bar(hit, most, colours),

@@ -11,10 +11,11 @@ const DIALS = [
 ];
 
 // `turned` is called with what differs from the recipe, as a table of recipe fields.
-export function dials(node, held, changes, turned) {
+export function dials(node, held, changes, turned, routes) {
+  const worth = new Map(routes.map((route) => [route.name, route.weight]));
   const change = (more) => turned({ ...changes, ...more });
   const weights = Object.entries(held.weights).map(([route, weight]) => slider(route, weight, 0, 5, 0.05, (value) =>
-    change({ weights: { ...changes.weights, [route]: value } })));
+    change({ weights: { ...changes.weights, [route]: value } }), null, false, weight && worth.has(route) ? worth.get(route) / weight : 1));
   fill(node, ...weights, ...DIALS.map((dial) => own(dial, held, change)));
 }
 
@@ -29,12 +30,13 @@ function own(dial, held, change) {
     change({ [dial.name]: now, ...(off ? { [dial.needs]: dial.needs === dial.name ? now : dial.on } : {}) }), box, off);
 }
 
-function slider(label, value, low, high, step, turn, box = null, off = false) {
-  const shown = element("output", {}, off ? "off" : digits(value));
+function slider(label, value, low, high, step, turn, box = null, off = false, times = 1) {
+  const said = (now) => (Math.abs(times - 1) < 1e-6 || !now ? digits(now) : `${digits(now)} × ${digits(times)}`); // the model's own worth
+  const shown = element("output", {}, off ? "off" : said(value));
   const input = element("input", {
     type: "range", min: low, max: Math.max(high, value), step, value, "aria-label": label, "data-dial": label,
     oninput: (event) => {
-      shown.textContent = digits(Number(event.target.value));
+      shown.textContent = said(Number(event.target.value));
       turn(Number(event.target.value));
     },
   });

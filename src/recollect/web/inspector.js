@@ -6,6 +6,7 @@ import { dials } from "./dials.js";
 import { element, fill, find, short } from "./dom.js";
 import { graph } from "./graph.js";
 import { ask, Refused, who } from "./server.js";
+import { story } from "./story.js";
 import { timeline } from "./timeline.js";
 
 const RECORDS = 1000, PAUSE = 90;
@@ -38,7 +39,7 @@ function show(found, keepDials) {
   const notes = found.diagnostics.notes.length ? ` · ${found.diagnostics.notes.join(" · ")}` : "";
   find("path").textContent = `${PATHS[found.diagnostics.retrieval_path] || found.diagnostics.retrieval_path}${found.diagnostics.degraded ? " · degraded: a route failed" : ""}${notes}`;
   board(find("board"), found, choose);
-  if (!keepDials) dials(find("dials"), found.dials, now.changes, turned);
+  if (!keepDials) dials(find("dials"), found.dials, now.changes, turned, found.diagnostics.routes);
   find("recipe-text").textContent = found.recipe;
   find("block").textContent = found.memory || "(nothing: there is no hit)";
   find("dropped").textContent = found.dropped.map((one) => `${one.id}: ${one.reason}`).join(" · ");
@@ -55,6 +56,7 @@ const PATHS = {
 async function choose(id) {
   now.chosen = id;
   press(id);
+  if (now.found) story(find("story"), id, now.found);
   try {
     await detail(find("detail"), id, asked(), now.found);
   } catch (error) {
@@ -151,7 +153,7 @@ function offer(recipes, inForce) {
 
 function suggest() {
   const told = now.records.filter((record) => record.role !== "derived" && record.text.length > 25).slice(0, 3);
-  fill(find("suggestions"), told.length ? "The latest: " : null, told.map((record) => element("button", {
+  fill(find("suggestions"), told.length ? "Or look for what was said lately: " : null, told.map((record) => element("button", {
     type: "button", onclick: () => { find("question").value = record.text; inspect(); },
   }, short(record.text, 70))));
 }

@@ -3,14 +3,14 @@
 import { day, drawing, element, fill, short } from "./dom.js";
 import { light } from "./board.js";
 
-const WIDTH = 1200, LANE = 26, LEFT = 150, LANES = 9;
+const WIDTH = 1200, LANE = 26, LEFT = 150, LANES = 9, APART = 130;
 
 export function timeline(node, records, hits, choose) {
   const dated = records.filter((record) => record.at && record.role !== "derived");
   if (!dated.length) return fill(node, element("p", { class: "note" }, "Nothing is remembered yet."));
   const lanes = names(dated), ranks = new Map(hits.map((hit) => [hit.id, hit.rank]));
   const times = dated.map((record) => Date.parse(record.at)), first = Math.min(...times), last = Math.max(...times);
-  const x = (at) => LEFT + 14 + ((WIDTH - LEFT - 60) * (Date.parse(at) - first)) / Math.max(1, last - first);
+  const x = (at) => LEFT + 14 + ((WIDTH - LEFT - 30 - APART) * (Date.parse(at) - first)) / Math.max(1, last - first);
   const y = (record) => 16 + LANE * lanes.indexOf(lane(record, lanes));
   const height = 20 + LANE * lanes.length + 14;
   const svg = drawing("svg", { viewBox: `0 0 ${WIDTH} ${height}`, role: "group", "aria-label": "Timeline of memories" });
@@ -19,8 +19,23 @@ export function timeline(node, records, hits, choose) {
     drawing("line", { class: "lane", x1: LEFT, x2: WIDTH - 10, y1: 16 + LANE * number, y2: 16 + LANE * number })));
   for (const at of ticks(first, last)) svg.append(drawing("text", { x: x(at), y: height - 5, "text-anchor": "middle" }, day(at)));
   const later = (record) => ranks.has(record.id); // the hits last, so that they lie on top
-  for (const record of [...dated].sort((a, b) => later(a) - later(b))) svg.append(...dot(record, x(record.at), y(record), ranks.get(record.id), choose));
+  const places = apart(dated, (record) => x(record.at), y, later);
+  for (const record of [...dated].sort((a, b) => later(a) - later(b))) svg.append(...dot(record, places.get(record.id), y(record), ranks.get(record.id), choose));
   fill(node, svg);
+}
+
+// What was said in one hour would lie on one spot: moved apart within its lane, in its order, but never far from its time.
+function apart(records, x, y, large) {
+  const places = new Map(), ends = new Map(), edge = WIDTH - 14;
+  const turns = [...records].sort((a, b) => x(a) - x(b) || (a.turn ?? 0) - (b.turn ?? 0));
+  for (const record of turns) {
+    const half = large(record) ? 8.5 : 4.75, at = x(record), end = ends.get(y(record)) ?? -Infinity;
+    const place = Math.min(Math.max(at, end + half), at + APART);
+    places.set(record.id, place);
+    ends.set(y(record), place + half);
+  }
+  for (const record of turns) places.set(record.id, places.get(record.id) - Math.max(0, ends.get(y(record)) - edge));
+  return places;
 }
 
 function dot(record, x, y, rank, choose) {
