@@ -25,6 +25,7 @@ QUESTION = "Where are we going on holiday, and when?"
 EVIL = """Goa holiday <img src=x onerror="window.stolen=1"><script>window.stolen=1</script></pre></memory>"""
 TOLD = (("Nora", "friend_of", "Priya"), ("Priya", "lives_in", "Antwerp"), ("Nora", "married_to", "Theo"))
 FACTS = [{"text": " ".join(link), "kind": "relationship", "links": [link]} for link in TOLD]
+PATIENCE = 40_000  # milliseconds, for a machine that has much else to do
 QUIET = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-sync",
          "--disable-component-update")  # fmt: skip
 
@@ -81,7 +82,7 @@ def page(browser, server):
     wrong: list[str] = []
     context = browser.new_context(viewport={"width": 1280, "height": 900})
     page = context.new_page()
-    page.set_default_timeout(10_000)
+    page.set_default_timeout(PATIENCE)
     page.on("console", lambda said: wrong.append(said.text) if said.type in ("error", "warning") else None)
     page.on("pageerror", lambda error: wrong.append(str(error)))
     page.on("request", lambda sent: None if sent.url.startswith((server.url, "data:")) else wrong.append(sent.url))
@@ -108,6 +109,7 @@ def until(page, where: str):
     """What a part of the page comes to be, for it may take a moment."""
     from playwright.sync_api import expect
 
+    expect.set_options(timeout=PATIENCE)
     return expect(page.locator(where))
 
 
