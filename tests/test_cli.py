@@ -310,12 +310,20 @@ def test_upkeep_status_doctor_models_version(goa, here):
     assert (status["records"], status["by_kind"], status["waiting"]) == (3, {"preference": 1, "semantic": 2}, 0)
     health = goa("doctor", "--json")
     assert health.status == 0 and health.json["ok"]
-    assert {check["name"] for check in health.json["checks"]} >= {"python", "sqlite", "numpy", "embedder", "integrity", "waiting"}
+    looked_at = {check["name"] for check in health.json["checks"]}
+    assert looked_at >= {"python", "sqlite", "numpy", "embedder", "reranker", "integrity", "waiting"}
     assert {model["name"]: model["installed"] for model in goa("models", "--json").json["models"]}["arctic-embed-s"] is False
     assert goa("models", "verify", "arctic-embed-s").status == 1
     assert goa("models", "install").status == 1
     assert goa("version").out.startswith("recollect ")
     assert goa("--version").out == goa("version").out
+
+
+def test_doctor_finds_a_reranker_without_its_key(run, monkeypatch):
+    monkeypatch.setenv("RECOLLECT_RERANKER", "cohere")
+    sick = run("doctor", "--json")
+    judge = next(check for check in sick.json["checks"] if check["name"] == "reranker")
+    assert sick.status == 1 and judge["state"] == "wrong" and "API key" in str(judge)
 
 
 def test_doctor_finds_what_is_wrong(run, here):

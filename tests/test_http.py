@@ -241,11 +241,14 @@ def test_metrics_count_by_address_never_by_id(client):
     client.get("/v1/memories/secret-id")
     client.get("/no/such/secret-id")
     client.post("/v1/recall", json={"query": "Goa"})
+    read = client.post("/v1/recall", json={"query": "Goa", "recipe": "balanced(rerank=late)"}).json()["diagnostics"]["rerank"]
+    assert (read["name"], read["status"], read["candidates"]) == ("late", "ran", 1)
     text = client.get("/metrics").text
+    assert 'recollect_routes_total{route="rerank",status="ran"} 2' in text
     assert 'recollect_requests_total{path="/v1/memories/{id}",status="200"} 1' in text
     assert 'recollect_requests_total{path="other",status="404"} 1' in text
-    assert 'recollect_routes_total{route="lexical",status="ran"} 1' in text and "recollect_waiting_jobs 0" in text
-    assert 'recollect_request_seconds_bucket{path="/v1/recall",le="+Inf"} 1' in text and "secret" not in text
+    assert 'recollect_routes_total{route="lexical",status="ran"} 2' in text and "recollect_waiting_jobs 0" in text
+    assert 'recollect_request_seconds_bucket{path="/v1/recall",le="+Inf"} 2' in text and "secret" not in text
 
 
 def test_counts_of_several_processes_add_up(tmp_path, monkeypatch):

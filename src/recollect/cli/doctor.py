@@ -104,6 +104,20 @@ def _embedder(settings: Settings) -> Iterator[Check]:
         yield _answers(settings)
     except RecollectError as error:
         yield Check("embedder", "wrong", str(error))
+    yield _reranker(settings)
+
+
+def _reranker(settings: Settings) -> Check:
+    """Who reads the best again where a recipe says auto; have it judge one text."""
+    from ..memory import open_judges
+
+    try:
+        judge = open_judges(settings.reranker, settings).of("auto")
+        judge.scores("hello", ["hello"])
+    except (RecollectError, OSError) as error:
+        return Check("reranker", "wrong", str(error))
+    said = f"{judge.profile.name} ({judge.profile.model}) judges; it is asked where a recipe says rerank=auto"
+    return Check("reranker", "ok", said)
 
 
 def _why(settings: Settings, name: str) -> str:

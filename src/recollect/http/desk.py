@@ -58,9 +58,11 @@ class Desk:
         return await self._service.threads.run(self._answer if self.key is None else self._once, work)
 
     def count(self, answer: Answer) -> Answer:
-        """Note what the routes of an answer did."""
+        """Note what the routes of an answer did, and whoever read it again."""
         for ranking in answer.diagnostics.routes:
             self._service.counts.route(ranking.route.kind, ranking.status)
+        if answer.diagnostics.rerank is not None:
+            self._service.counts.route("rerank", answer.diagnostics.rerank.status)
         return answer
 
     def _answer(self, work: Callable[[Memory], Any]) -> Response:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)  # seconds
 STATUSES = (200, 201, 304, 401, 403, 404, 405, 409, 412, 413, 422, 429, 500, 503, 0)  # 0: any other, and none
-ROUTE_KINDS = ("lexical", "tokens", "substring", "vector", "graph", "temporal")
+ROUTE_KINDS = ("lexical", "tokens", "substring", "vector", "graph", "temporal", "rerank")
 ROUTE_STATUSES = ("ran", "skipped", "failed", "timed_out")
 OTHER = "other"
 
