@@ -235,6 +235,19 @@ def test_settings_are_live_and_go_back(goa):
     assert goa("settings", "--json").json["set"] == {}
 
 
+def test_bench_measures_what_is_made_up_and_what_is_ones_own(run, here):
+    found = run("--json", "bench", "--records", "30", "--questions", "3", "--recipe", "annie@2").json
+    assert (found["records"], found["embedder"]) == (30, "hashing") and set(found["question_ms"]) == {"p50", "p95", "p99"}
+    assert found["question_ms"]["p50"] > 0 and found["bytes"] > 4096 and list(here.iterdir()) == []
+    assert "a question" in run("bench", "--records", "3", "--questions", "1").out
+    refused = run("bench", "--own")
+    assert refused.status == 1 and "no records to ask for" in refused.err
+    run("remember", "Priya's parents live in Goa.", "--id", "m1")
+    own = run("--json", "bench", "--own", "--questions", "2").json
+    assert own["records"] == 1 and "written_per_s" not in own and len(run("--json", "list").json["records"]) == 1
+    assert run("bench", "--questions", "0").status == 1
+
+
 def test_recipes_are_listed_and_shown_in_full(run):
     assert {line.split("\t")[0] for line in run("recipes").out.splitlines()} >= {"balanced", "annie", "memsense"}
     one = run("recipes", "annie(half_life=45d)@3", "--json").json

@@ -110,7 +110,8 @@ DOORS = {"cli", "testing", "conformance"}  # these may look into stores and embe
 ENVIRONMENT = {"settings"}
 WALL_CLOCK = {"memory"}
 STOP_WATCH = {
-    "embed", "recall", "rerank", "routes", "remote", "stores.sqlite_file", "cli.terminal", "cli.tour", "evaluate.kept",
+    "embed", "recall", "rerank", "routes", "remote", "stores.sqlite_file", "cli.terminal", "cli.timing", "cli.tour",
+    "evaluate.kept",
     "embedders.speed", "stores.guard", "stores.following",
     "evaluate.run", "http.gate", "http.service",
 }  # fmt: skip

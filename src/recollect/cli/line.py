@@ -304,6 +304,17 @@ COMMANDS = (
         examples=('recollect feedback "Where do they live?" m1', 'recollect feedback "vacation" m2 --bad'),
     ),
     Command(
+        "bench", "Measure how quick memory is on this machine.", "timing:bench",
+        (
+            arg("--records", type=int, default=2000, metavar="N", help="so many; 2000 if not given"),
+            arg("--questions", type=int, default=200, metavar="N", help="so many; 200 if not given"),
+            arg("--recipe", metavar="RECIPE", help="how to recall; else the recipe in force"), LIMIT,
+            arg("--own", action="store_true", help="ask the memory for its own records; nothing is written"),
+        ),
+        more="With the embedder of the settings. What the project promises is measured by scripts/bench.",
+        examples=("recollect bench", "RECOLLECT_EMBEDDER=static recollect bench --records 20000", "recollect bench --own"),
+    ),
+    Command(
         "models", "The models that run on this machine; install, check, measure or remove one.", "models:models",
         (
             arg("action", metavar="ACTION", nargs="?", choices=("list", "install", "verify", "bench", "remove"), default="list",
