@@ -25,7 +25,7 @@ from test_congruence import Handles, battery, concrete, outcome, steps
 from recollect import Memory
 from recollect.conformance_knowledge import knowledge
 from recollect.errors import IndexFailed, MissingExtra, UnknownIndex
-from recollect.ports import Add, Amend, Forget
+from recollect.ports import Add, Amend, Forget, Holding
 from recollect.query import Where
 from recollect.rankings import TIMED_OUT
 from recollect.records import Entity, Link, Record, micros, moment
@@ -34,11 +34,13 @@ from recollect.stores import following, open_store
 from recollect.stores.beside import BesideStore
 from recollect.stores.cypher import CypherIndex
 from recollect.stores.cypher_falkor import Falkor
-from recollect.stores.indexes import Opened
+from recollect.stores.graphiti import GraphitiIndex
+from recollect.stores.indexes import Opened, open_graph_index
 from recollect.stores.inmemory import InMemoryStore
 from recollect.stores.walking import BesideGraph
 from recollect.testing import FixedClock, play, read_world
 
+OLD_PYDANTIC = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # graphiti-core writes its models in the old way
 NOW = micros("2026-03-10T00:00Z")
 ROOT = Path(__file__).parents[1]
 
@@ -358,7 +360,8 @@ def test_a_crowded_name_counts_its_newest_records(closing):
         assert store.graph.walk(*asked) == store.inner.graph.walk(*asked)
 
 
-@pytest.mark.parametrize("module, url, extra", [("neo4j", "neo4j://h", "neo4j"), ("falkordb", "falkor://h", "falkor")])
+@pytest.mark.parametrize("module, url, extra", [("neo4j", "neo4j://h", "neo4j"), ("falkordb", "falkor://h", "falkor"),
+                                                ("graphiti_core.nodes", "graphiti+neo4j://h", "graphiti")])  # fmt: skip
 def test_a_missing_package_names_the_line_that_installs_it(module, url, extra, monkeypatch):
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(MissingExtra, match=rf'pip install "recollect\[{extra}\]"'):
@@ -369,3 +372,110 @@ def test_a_graphs_url_is_no_vector_index_and_the_other_way_round():
     for wrong in ({"graph": "qdrant:memory"}, {"vector": "neo4j://h"}):
         with pytest.raises(UnknownIndex):
             open_store("memory:", **wrong)
+
+
+# Graphiti
+
+
+@pytest.fixture
+def graphiti(falkor_port, closing):
+    """A store with Graphiti over a real FalkorDB beside it."""
+
+    def make(**options):
+        graph = open_graph_index(f"graphiti+falkor://127.0.0.1:{falkor_port}/g{time.monotonic_ns()}?deadline=10&fallback=no")
+        graph.index.remote = False
+        return closing(BesideStore(options.get("store") or InMemoryStore(), graph=graph))
+
+    return make
+
+
+MISSPELT = "names_are_found_however_they_are_written"  # Graphiti finds names by their words
+
+
+@OLD_PYDANTIC
+@pytest.mark.parametrize("promise", [one for one in knowledge if one.__name__ != MISSPELT], ids=lambda promise: promise.__name__)
+def test_a_store_beside_graphiti_keeps(promise, graphiti):
+    promise(graphiti())
+
+
+@OLD_PYDANTIC
+def test_graphiti_walks_as_the_store_does_and_keeps_nothing_of_what_was_forgotten(graphiti, tmp_path):
+    store = graphiti(store=open_store(str(tmp_path / "memory.db")))
+    family(store)
+    store.write("bob", [Add(record=note("b1", owner="bob", links=(Link(subject="Priya", predicate="owes", object="Bob"),)))])
+    for text in ("What does Priya do?", "Priya and Zoe", "PRIYA'S trip", "who is in Púne", "nobody"):
+        for hops in (1, 2):
+            asked = Where(owner="alice", now=NOW), text, 9, hops
+            assert store.graph.walk(*asked) == store.inner.graph.walk(*asked), text
+    store.write("alice", [Forget(id=id) for id in ("m1", "m2", "m3", "m4")])
+    index = store.indexes[0].index
+    assert index.keys("alice") == [] and len(index.keys("bob")) == 1
+    names = {row["n"] for row in index._query("MATCH (n:Entity) RETURN n.name AS n")}
+    assert names == {"Priya", "Bob"}, "bob's are left"
+
+
+class Recorder:
+    """Graphiti's Neo4j driver as its functions use it, which notes what it is asked."""
+
+    fulltext_syntax, search_interface, graph_operations_interface, aoss_client, default_group_id = "", None, None, None, ""
+
+    def __init__(self, provider) -> None:
+        self.provider, self.asked, self.rows, self.closed = provider, [], [], False
+
+    async def execute_query(self, text, **given):
+        self.asked.append((text, given))
+        return self.rows, [], None
+
+    def session(self):
+        driver = self
+
+        class Session:
+            async def execute_write(self, work, *given, **named):
+                return await work(self, *given, **named)
+
+            async def run(self, text, **given):
+                driver.asked.append((text, given))
+
+            async def close(self):
+                pass
+
+        return Session()
+
+    async def close(self):
+        self.closed = True
+
+
+@OLD_PYDANTIC
+def test_what_graphiti_is_given(closing):
+    """Without any server: episodes without their texts, a group for each owner, every statement within it; Graphiti's search."""
+    from graphiti_core.driver.driver import GraphProvider
+
+    driver = Recorder(GraphProvider.NEO4J)
+    index = GraphitiIndex(lambda core: driver, "graphiti", timeout=10)
+    said = note("m1", "A secret text.", links=(Link(subject="Priya", predicate="plans", object="a trip"),))
+    said = replace(said, entities=(Entity(name="Priya", type="person", aliases=("Mom",)),))
+    index.put("alice", {7: Holding(said, {}, ())}, [9])
+    written = {name: rows for text, given in driver.asked for name, rows in given.items() if isinstance(rows, list)}
+    (episode,) = written["episodes"]
+    assert episode["name"] == "7" and episode["content"] == "" and "secret" not in str(driver.asked)
+    assert {row["recollect_key"] for row in written["nodes"]} == {"priya", "trip", "mom"} or len(written["nodes"]) == 3
+    assert {(row["name"], row["recollect_record"]) for row in written["entity_edges"]} == {("plans", 7), ("IS_ALSO_CALLED", 7)}
+    assert len(written["episodic_edges"]) == 3 and len({row["group_id"] for row in (*written["nodes"], episode)}) == 1
+    driver.asked.clear()
+    assert index.candidates(_sight(), "Priya's plans") == [] and index.around(_sight(), ["priya"], 2, 9) == []
+    assert driver.asked and all("group" in str(given) for _, given in driver.asked), "no search without its group"
+    driver.rows = [{"name": "priya", "records": ["7", "3"]}]
+    assert index.saying(_sight(), ["priya"], 9) == {"priya": [7, 3]}
+    driver.rows = [{"mark": "a:1"}]
+    assert index.mark("alice") == "a:1"
+    index.close()
+    index.close()
+    assert driver.closed
+
+
+@OLD_PYDANTIC
+def test_graphiti_that_can_not_be_reached_leaves_the_store_to_answer(closing):
+    store = closing(open_store("memory:", graph="graphiti+falkor://127.0.0.1:9/x?deadline=5"))
+    family(store)
+    found = store.graph.walk(Where(owner="alice", now=NOW), "Priya", 9, 2)
+    assert len(found.keys) == 3 and "store's own graph" in found.note

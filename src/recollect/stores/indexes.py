@@ -157,6 +157,27 @@ def _falkor(parts: SplitResult, given: Mapping[str, str]) -> Opened:
     return Opened(CypherIndex(driver, "falkor"), search=BesideGraph)
 
 
+def _graphiti(parts: SplitResult, given: Mapping[str, str]) -> Opened:
+    from .graphiti import GraphitiIndex
+    from .walking import BesideGraph
+
+    scheme, (user, password) = parts.scheme.removeprefix("graphiti+"), _user(parts) or (None, None)
+    database = parts.path.strip("/")
+
+    def make(core: Any) -> Any:
+        if scheme == "falkor":
+            from graphiti_core.driver.falkordb_driver import FalkorDriver
+
+            place = {"host": parts.hostname or "localhost", "port": parts.port or 6379}
+            return FalkorDriver(**place, username=user or None, password=password, database=database or "recollect")
+        from graphiti_core.driver.neo4j_driver import Neo4jDriver
+
+        uri = f"{scheme}://{parts.hostname or 'localhost'}:{parts.port or 7687}"
+        return Neo4jDriver(uri, user, password, database or "neo4j")
+
+    return Opened(GraphitiIndex(make, "graphiti", timeout=4 * _number(given, "deadline", DEADLINE)), search=BesideGraph)
+
+
 def _user(parts: SplitResult) -> tuple[str, str] | None:
     return None if parts.password is None else (unquote(parts.username or ""), unquote(parts.password))
 
@@ -172,4 +193,5 @@ NEO4J = ("neo4j", "neo4j+s", "neo4j+ssc", "bolt", "bolt+s", "bolt+ssc")
 GRAPH: dict[str, tuple[Callable[..., Opened], set[str]]] = {
     **{scheme: (_neo4j, set()) for scheme in NEO4J},
     "falkor": (_falkor, set()),
+    **{f"graphiti+{scheme}": (_graphiti, set()) for scheme in (*NEO4J, "falkor")},
 }
