@@ -94,9 +94,9 @@ def test_the_best_turn_of_a_session_lends_to_the_others(open_memory):
     memory.remember("Goa, said a note, and no", id="note", session="a", at=AT)
     own = {hit.id: hit.score for hit in memory.recall("Goa", recipe="recipe(routes=[lexical], fuse=scores)")}
     answer = memory.recall("Goa")
-    lent = {id: own[id] + 0.5 * own[best] for id, best in (("m0", "m0"), ("m1", "m0"), ("m2", "m2"))} | {"note": own["note"]}
+    lent = {id: own[id] + 0.5 * own[best] for id, best in (("m0", "m0"), ("m1", "m0"), ("m2", "m2"), ("note", "note"))}
     assert {hit.id: hit.score for hit in answer} == lent
-    assert [hit.id for hit in answer][:2] == ["m0", "m1"] and "kin" not in answer[-1].explain
+    assert [hit.id for hit in answer][:2] == ["m0", "m1"] and answer[-1].explain["kin"] == own[answer[-1].id]
     assert trees_hold(answer) and "best of its session" in str(answer.explain())
 
 
@@ -159,3 +159,16 @@ def test_neighbours_of_balanced():
     assert [route.kind for route in preset("fast").routes] == ["lexical"] and preset("fast").rerank == "late"
     assert preset("thorough").routes == preset("balanced").routes and preset("thorough").rerank == "late+cross-encoder"
     assert parse("balanced(rerank=late+cross-encoder)").rerank == "late+cross-encoder"
+
+
+def test_what_is_read_again_by_score_fades_with_age(open_memory):
+    read = "rerank=auto, rerank_by=score, rerank_weight=0.5"
+    recipe = f"recipe(routes=[lexical], fuse=scores, decay=half-life, half_life=1d, {read})"
+    memory = open_memory(recipe=recipe, reranker=Judge(0.5))
+    for days in (0, 1):
+        memory.remember("Goa in May", id=f"m{days}", at=AT + timedelta(days=days))
+    answer = memory.recall("Goa")
+    assert trees_hold(answer) and all(
+        hit.score == pytest.approx(0.5 * hit.explain["decay"] / answer[0].explain["decay"] + 0.25 * hit.explain["decay"])
+        for hit in answer
+    )

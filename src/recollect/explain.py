@@ -131,7 +131,7 @@ def tree(hit: Hit, answer: Answer) -> Node:
     if recipe.alpha:
         quality = _node("quality", "product", _leaf("alpha", recipe.alpha), _leaf("memory_score", about["memory_score"]))
         node = _node("with quality", "sum", node, quality)
-    node = _reread(node, about["rerank"], recipe, toll) if "rerank" in about else node
+    node = _reread(node, about["rerank"], recipe, toll, about.get("decay")) if "rerank" in about else node
     return dataclasses.replace(node, name="final_score", note=_marginal(about))
 
 
@@ -353,7 +353,7 @@ def _toll(about: Mapping[str, Any], recipe: Recipe) -> Node | None:
     return _leaf("toll", parts**-recipe.parts_toll, f"{parts} parts ^ -{recipe.parts_toll:g}") if parts > 1 else None
 
 
-def _reread(node: Node, seen: Mapping[str, Any], recipe: Recipe, toll: Node | None) -> Node:
+def _reread(node: Node, seen: Mapping[str, Any], recipe: Recipe, toll: Node | None, decay: float | None) -> Node:
     """The score so far and the reranker's word, each with its share."""
     weight, by_rank, rank = seen["weight"], recipe.rerank_by == "rank", seen["rank"]
     so_far = node if by_rank else _node("share of the best", "ratio", node, _leaf("best score", seen["best"]))
@@ -366,7 +366,8 @@ def _reread(node: Node, seen: Mapping[str, Any], recipe: Recipe, toll: Node | No
         below = _node("k + rank", "sum", _leaf("rrf_k", recipe.rrf_k), _leaf("rank", rank))
         return _node("reread", "sum", kept, _node("rerank", "ratio", _leaf("rerank_weight", weight), below, note=note))
     voice = so_far if unread else _leaf("relevance", seen["relevance"])
-    voice = _node("after toll", "product", voice, toll) if toll and not unread else voice
+    charged = [*([toll] if toll else ()), *([_leaf("decay", decay)] if decay is not None else ())]
+    voice = _node("after toll and age", "product", voice, *charged) if charged and not unread else voice
     return _node("reread", "sum", kept, _node("rerank", "product", _leaf("rerank_weight", weight), voice, note=note))
 
 

@@ -7,8 +7,8 @@ A route compares a text with a question without having seen both at once; a rera
 https://arxiv.org/abs/1901.04085), at milliseconds a text, so only the first `rerank_top` are read. What it can't read, because of
 the script or the language, keeps its place: its own rank, or its own share of the best score, stands in. What was not read
 comes behind, in the order it had. A judge that is good at short texts only says how far it reaches: of longer ones its word
-counts in proportion less; and by score it pays the same toll for every part of a long record as the score does. Weight 0 or no
-name: nothing is opened, imported or asked.
+counts in proportion less; and by score it fades with age, and pays for every part of a long record, as the score does. Weight 0
+or no name: nothing is opened, imported or asked.
 
 `Judge` is one reranker as the engine uses it: asked in time, never twice about the same texts, left alone while it is broken. A
 judge that fails, is late or is not there leaves the order as it is, and the answer says so.
@@ -180,7 +180,7 @@ def _settle(
     score = before if recipe.rerank_by == "rank" else before / best
     parts = [(1 - weight) * score]
     if rank is not None:
-        voice = score if relevance is None else relevance * candidate.toll
+        voice = score if relevance is None else relevance * candidate.toll * candidate.decay
         parts.append(weight / (recipe.rrf_k + rank) if recipe.rerank_by == "rank" else weight * voice)
     candidate.final = fsum(parts)
     candidate.judged = {"before": before, "best": best, "rank": rank, "relevance": relevance, "weight": weight}

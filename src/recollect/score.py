@@ -58,13 +58,17 @@ def charge(found: list[Candidate], parts: Mapping[int, int], recipe: Recipe) -> 
 
 
 def _lend(found: list[Candidate]) -> None:
-    """Note the best score among the turns of each session."""
-    turns = [candidate for candidate in found if candidate.facts.role == "turn" and candidate.facts.session is not None]
+    """Note the best score among the turns of each session. Beside turns, what is none is its own kin: no worse off."""
     best: dict[str, float] = {}
-    for candidate in turns:
-        best[candidate.facts.session] = max(own(candidate), best.get(candidate.facts.session, 0.0))
-    for candidate in turns:
-        candidate.kin = best[candidate.facts.session]
+    for candidate in found:
+        if _turn(candidate):
+            best[candidate.facts.session] = max(own(candidate), best.get(candidate.facts.session, 0.0))
+    for candidate in found if best else ():
+        candidate.kin = best[candidate.facts.session] if _turn(candidate) else own(candidate)
+
+
+def _turn(candidate: Candidate) -> bool:
+    return candidate.facts.role == "turn" and candidate.facts.session is not None
 
 
 def decay(facts: Facts, now: int, recipe: Recipe) -> float:

@@ -185,6 +185,6 @@ def _draft(item: Item) -> dict[str, object]:
 
 def _troubles(answer: Answer) -> list[str]:
     read = answer.diagnostics.rerank
-    unread = [f"rerank {read.status}: {read.reason}"] if read is not None and read.status != RAN else []
+    unread = [f"rerank {read.status}: {read.reason}"] if read is not None and read.status != RAN and not read.idle else []
     failed = [r for r in answer.diagnostics.routes if r.status in (FAILED, TIMED_OUT)]
     return [*(f"{r.route.name} {r.status}: {r.reason}" for r in failed), *unread]
