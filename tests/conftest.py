@@ -5,7 +5,7 @@ from __future__ import annotations
 import postgres_server
 import pytest
 
-pytest.register_assert_rewrite("recollect.conformance", "recollect.conformance_knowledge", "recollect.testing")
+pytest.register_assert_rewrite("recollect.conformance", "recollect.testing")
 
 STORES = ("inmemory", "sqlite", "postgres")
 

@@ -23,7 +23,7 @@ from hypothesis import HealthCheck, given, settings
 from test_congruence import Handles, battery, concrete, outcome, steps
 
 from recollect import Memory
-from recollect.conformance_knowledge import knowledge
+from recollect.conformance.knowledge import knowledge
 from recollect.errors import IndexFailed, MissingExtra, UnknownIndex
 from recollect.ports import Add, Amend, Forget, Holding
 from recollect.query import Where

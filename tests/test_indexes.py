@@ -15,11 +15,11 @@ from doubles import ASK, Toy, memory_on, names, near, reasons, statuses
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from indexes import Plain, beside, unit
+from promises import PROMISES_OF_NEAREST
 from test_congruence import Handles, battery, concrete, outcome, steps
 from test_worlds import WORLDS
 
 from recollect import Memory
-from recollect import conformance as promises
 from recollect.conformance import conformance
 from recollect.errors import IndexFailed, IndexResting, IndexTimeout, InvalidVector, MissingExtra, StoreUnavailable, UnknownIndex
 from recollect.ports import Add, Amend, Forget, Holding
@@ -38,13 +38,6 @@ from recollect.testing import FixedClock, play, read_world
 NOW = micros("2026-03-10T00:00Z")
 DAY = 86_400_000_000
 FULL = ("toy", "full")
-VECTORS = [
-    promises.cosines_meet_an_inclusive_threshold, promises.spaces_and_views_are_kept_apart, promises.a_wrong_vector_is_refused,
-    promises.amended_text_is_searched_anew_and_loses_its_vectors, promises.forgetting_leaves_nothing_behind,
-    promises.nobody_sees_another_owners_records, promises.what_the_tenant_shares_is_its_identity_records,
-    promises.equal_scores_go_newest_first_then_by_id, promises.what_one_space_lacks_is_found_in_another,
-    promises.a_space_can_be_dropped,
-]  # fmt: skip
 ENGINES = {"local": "qdrant:memory", "folder": "qdrant:///{folder}/qdrant", "edge": "qdrant-edge:///{folder}/edge"}
 
 
@@ -84,7 +77,7 @@ def test_a_store_beside_qdrant_keeps(promise, url, tmp_path, open_store):
     promise(open_store(url.format(folder=tmp_path), vector=ENGINES["local"], wall=time.time))
 
 
-@pytest.mark.parametrize("promise", VECTORS, ids=lambda promise: promise.__name__)
+@pytest.mark.parametrize("promise", PROMISES_OF_NEAREST, ids=lambda promise: promise.__name__)
 @pytest.mark.parametrize("engine", ["folder", "edge"])
 def test_a_store_beside_an_engine_in_a_folder_keeps(promise, engine, tmp_path, open_store):
     promise(open_store("memory:", vector=ENGINES[engine].format(folder=tmp_path)))

@@ -8,8 +8,8 @@ from types import ModuleType, SimpleNamespace
 import numpy as np
 import pytest
 from indexes import unit
+from promises import PROMISES_OF_NEAREST
 
-from recollect import conformance as promises
 from recollect.errors import MissingExtra, UnknownIndex
 from recollect.ports import Add, Amend, Forget
 from recollect.query import Where
@@ -21,13 +21,6 @@ from recollect.stores.ivf import IvfIndex, Lane
 
 FULL = ("toy", "full")
 NOW = 1_773_100_800_000_000
-VECTORS = [
-    promises.cosines_meet_an_inclusive_threshold, promises.spaces_and_views_are_kept_apart, promises.a_wrong_vector_is_refused,
-    promises.amended_text_is_searched_anew_and_loses_its_vectors, promises.forgetting_leaves_nothing_behind,
-    promises.nobody_sees_another_owners_records, promises.what_the_tenant_shares_is_its_identity_records,
-    promises.equal_scores_go_newest_first_then_by_id, promises.what_one_space_lacks_is_found_in_another,
-    promises.a_space_can_be_dropped,
-]  # fmt: skip
 
 
 def crowd(count: int, size: int = 32, seed: int = 1) -> np.ndarray:
@@ -85,7 +78,7 @@ def cuda(monkeypatch):
     return fake
 
 
-@pytest.mark.parametrize("promise", VECTORS, ids=lambda promise: promise.__name__)
+@pytest.mark.parametrize("promise", PROMISES_OF_NEAREST, ids=lambda promise: promise.__name__)
 @pytest.mark.parametrize("url", ["ivf:", "cuvs:"])
 def test_a_store_beside_lists_keeps(promise, url, open_store, cuda, monkeypatch):
     monkeypatch.setattr(ivf, "WHOLE", 1)  # lists from two vectors on
