@@ -30,6 +30,7 @@ ORDER = (
     "recipe_fields",
     "recipes",
     "recipe_text",
+    "changes",
     "ports",
     "stopwords",
     "tokens",
@@ -97,7 +98,10 @@ ORDER = (
     "__main__",
 )
 BESIDE = ("stores", "embedders", "rerankers")
-NOUNS = {"errors", "records", "query", "rankings", "ports", "stopwords", "tokens", "normalize", "names", "reading", "remote"}
+NOUNS = {
+    "errors", "records", "changes", "query", "rankings", "ports", "stopwords", "tokens", "normalize", "names", "reading",
+    "remote",
+}  # fmt: skip
 # Imports inside a function that go against the line: a noun that prints itself asks whoever knows how.
 BACKWARDS = {("recipes", "recipe_text"), ("rankings", "explain"), ("rankings", "wire"), ("inspection", "wire")}
 BACKWARDS |= {("memory", "traces")}  # a memory is opened as what the settings say
