@@ -28,6 +28,7 @@ ORDER = (
     "query",
     "rankings",
     "recipe_fields",
+    "pools",
     "recipes",
     "recipe_text",
     "changes",

@@ -12,7 +12,6 @@ Carbonell and Goldstein, SIGIR 1998. Durations are days. Weight 0 means that a r
 from __future__ import annotations
 
 import dataclasses
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import lru_cache
@@ -20,6 +19,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from .errors import InvalidRecipe
+from .pools import Pool, PoolShape
 from .recipe_fields import (
     Choice,
     Days,
@@ -41,55 +41,11 @@ from .records import KINDS, VIEWS
 ROUTE_KINDS = ("tokens", "lexical", "vector", "graph", "substring", "temporal")
 MEASURES = ("cosine", "tags", "words", "shingles")
 MOST_ROUTES = 32
-_POOL = re.compile(r"(?:(\d{1,6})x|max\(\s*(\d{1,6})x\s*,\s*(\d{1,6})\s*\)|(\d{1,6}))")
 # Fields that mean something to some kinds of route only. Set on another they would be silently without effect: an error.
 _BELONGS = {
     "view": ("vector",), "threshold": ("tokens", "vector", "graph"), "match": ("lexical",), "second_gate": ("tokens",),
     "boost": ("substring",), "hops": ("graph",), "facts": ("graph",),
 }  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pool:
-    """How many candidates: so many times the limit, but at least so many. Written `4x`, `20` or `max(8x, 64)`."""
-
-    times: int = entry(Whole(0, 1000), 0, "times the limit")
-    least: int = entry(Whole(0, 100_000), 0, "but at least this many")
-
-    def __post_init__(self) -> None:
-        settle_all(self, " of a pool")
-        if not self.times and not self.least:
-            raise InvalidRecipe("A pool of 0 candidates finds nothing.", hint="Write 4x, 20 or max(8x, 64).")
-
-    def size(self, limit: int) -> int:
-        return max(self.times * limit, self.least)
-
-    def __str__(self) -> str:
-        if self.times and self.least:
-            return f"max({self.times}x, {self.least})"
-        return f"{self.times}x" if self.times else str(self.least)
-
-
-@dataclass(frozen=True, slots=True)
-class PoolShape:
-    """A pool, its text, or a plain number of candidates."""
-
-    range: str = "a number of candidates such as 4x, 20 or max(8x, 64)"
-
-    def take(self, value: Any) -> Pool:
-        if isinstance(value, Pool):
-            return value
-        if isinstance(value, int) and not isinstance(value, bool):
-            return Pool(least=value)
-        found = _POOL.fullmatch(value) if isinstance(value, str) else None
-        if not found:
-            raise ValueError
-        return Pool(times=int(found[1] or found[2] or 0), least=int(found[3] or found[4] or 0))
-
-    def plain(self, value: Pool) -> str | int:
-        return str(value) if value.times else value.least
-
-
 _KIND = Choice(KINDS, "kinds of record")
 _ROUTE_POOL, _FUSED_POOL, _TOP_POOL = Pool(times=10, least=50), Pool(times=4, least=50), Pool(least=20)
 _RERANKERS = Name(
