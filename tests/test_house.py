@@ -71,6 +71,7 @@ ORDER = (
     "threads",
     "rooms",
     "conversations",
+    "gates",
     "explain",
     "inspection",
     "feedback",

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from .embed import Embedding
-from .explain import by_fusion, late_gate
+from .gates import by_fusion, late_gate
 from .ports import Store
 from .query import Query
 from .rankings import Answer, Place
