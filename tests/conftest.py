@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
+import os
+
 import postgres_server
 import pytest
 
 pytest.register_assert_rewrite("recollect.conformance", "recollect.testing")
 
+ELSEWHERE = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OLLAMA_HOST", "COHERE_API_KEY", "VOYAGE_API_KEY")
 STORES = ("inmemory", "sqlite", "postgres")
 
 
 def store_url(name: str, folder) -> str:
     """Where an empty store of this kind is."""
     return {"inmemory": "memory:", "sqlite": f"sqlite:///{folder}/memory.db"}.get(name) or postgres_server.server().empty()
+
+
+@pytest.fixture(autouse=True, scope="session")
+def nobodys_settings(tmp_path_factory):
+    """No test sees the settings, the keys or the installed models of whoever runs it."""
+    patch = pytest.MonkeyPatch()
+    for name in [name for name in os.environ if name.startswith("RECOLLECT_") or name in ELSEWHERE]:
+        patch.delenv(name)
+    for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME"):
+        patch.setenv(name, str(tmp_path_factory.mktemp("home")))
+    yield
+    patch.undo()
 
 
 def pytest_sessionfinish():
