@@ -10,7 +10,7 @@ import numpy as np
 
 from recollect import Memory, Scope
 from recollect.embed import Embedding
-from recollect.memory import open_judges
+from recollect.opening import open_judges
 from recollect.ports import Profile
 from recollect.recipes import as_recipe
 from recollect.records import EMPTY

@@ -11,7 +11,7 @@ from fake_embedding_server import close_mid_body, hang_up, stall, text
 
 from recollect.chat import ANSWER, Budget, Chat
 from recollect.errors import BudgetSpent, ChatFailed, ChatRefused, ChatResting, ChatTimeout, InvalidSetting
-from recollect.memory import open_chat
+from recollect.opening import open_chat
 from recollect.remote import Patience, Remote, Troubles
 from recollect.settings import Settings, load
 from recollect.stores import open_store

@@ -71,6 +71,7 @@ ORDER = (
     "threads",
     "rooms",
     "conversations",
+    "pen",
     "gates",
     "explain",
     "inspection",
@@ -83,6 +84,7 @@ ORDER = (
     "consolidate",
     "access",
     "settings",
+    "opening",
     "memory",
     "traces",
     "aio",
@@ -110,7 +112,7 @@ BACKWARDS |= {("memory", "traces")}  # a memory is opened as what the settings s
 DOORS = {"cli", "testing", "conformance"}  # these may look into stores and embedders, others only ask `open_…`
 
 ENVIRONMENT = {"settings"}
-WALL_CLOCK = {"memory"}
+WALL_CLOCK = {"opening"}
 STOP_WATCH = {
     "embed", "recall", "rerank", "routes", "remote", "stores.sqlite_file", "cli.terminal", "cli.timing", "cli.tour",
     "evaluate.kept",
@@ -229,7 +231,7 @@ def test_only_settings_reads_the_environment():
     assert read == []
 
 
-def test_only_memory_asks_what_time_it_is():
+def test_only_opening_asks_what_time_it_is():
     names = {"utcnow", "time_ns", "today", "localtime", "gmtime"}
     read = [place for module in MODULES if module not in WALL_CLOCK for place in calls(module, names)]
     for module, tree in MODULES.items():

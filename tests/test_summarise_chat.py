@@ -54,7 +54,7 @@ def test_it_goes_on_from_the_summary_so_far(server):
 
 
 def test_a_long_session_is_told_in_portions(server):
-    from recollect.memory import open_chat
+    from recollect.opening import open_chat
     from recollect.stores import open_store
 
     store = open_store("memory:")

@@ -10,7 +10,10 @@ from typing import Any
 
 from .errors import InvalidQuery
 from .ingest import unit
-from .records import KINDS, ROLES, Record, micros
+from .ports import Store
+from .query import Query, Where
+from .recipes import Recipe
+from .records import KINDS, ROLES, Record, Scope, micros
 
 LONGEST_QUESTION = 20_000
 
@@ -26,6 +29,36 @@ def vectors_of(vectors: Any, views: Iterable[str]) -> dict[str, Any]:
     """Vectors given with a question: by view, or one for all views that are searched."""
     given = {} if vectors is None else vectors if isinstance(vectors, Mapping) else dict.fromkeys(views, vectors)
     return {view: unit(numbers) for view, numbers in given.items()}
+
+
+def sight(scope: Scope, now: int, /, *, shared: bool = False, **narrower: Any) -> Where:
+    """What may be seen, and no other: whose it is follows from the scope alone. `shared`: also what the tenant shares."""
+    own = {"agent": scope.agent, "projects": (scope.project,) if scope.project else ()}
+    tenant = scope.tenant if shared else None
+    return Where(owner=scope.owner, tenant=tenant, now=now, **{**own, **where_fields(narrower)})
+
+
+def query_of(
+    text: Any, recipe: Recipe, scope: Scope, store: Store, now: int, /, *, limit: int | None = None, first_turn: bool = False,
+    session: str | None = None, vectors: Any = None, **narrower: Any,
+) -> Query:  # fmt: skip
+    """A question as a value: what is asked, by whom, what may be seen."""
+    text = question_of(text)
+    session = name_of("session", session) or scope.session
+    if recipe.scope == "project" and session and not narrower.get("sessions") and not narrower.get("projects"):
+        narrower |= _project_of(store, scope, now, session)
+    views = {route.view for route in recipe.routes if route.kind == "vector"}
+    return Query(
+        text=text, scope=scope, where=sight(scope, now, **narrower), limit=limit_of(recipe.limit if limit is None else limit),
+        first_turn=first_turn, vectors=vectors_of(vectors, views),
+    )  # fmt: skip
+
+
+def _project_of(store: Store, scope: Scope, now: int, session: str) -> dict[str, Any]:
+    """All sessions of the project when the session belongs to one, else the session alone."""
+    keys = store.select(sight(scope, now, sessions=(session,), timeless=True), order="newest", limit=1)
+    projects = {record.project for record in store.records(keys)} - {None}
+    return {"projects": tuple(projects)} if projects else {"sessions": (session,)}
 
 
 def where_fields(asked: Mapping[str, Any]) -> dict[str, Any]:

@@ -20,10 +20,10 @@ from .feedback import MARK
 from .gather import CHUNK_ID
 from .moving import batches
 from .parts import whole_of
-from .ports import Change, Facts, Forget
+from .ports import Change, Facts, Forget, Summariser
 from .records import CARRIED, DERIVED, PART, PROMOTED, SHOWN, Record, micros, moment
 from .rooms import Room, all_chunks, unchunked
-from .summaries import orphans
+from .summaries import orphans, told
 from .tokens import fold
 from .upkeep import BATCH, EVERYTHING, Hands, Step, Task, carried_out, each
 
@@ -45,6 +45,15 @@ class Repeated(NamedTuple):
     @property
     def gone(self) -> set[str]:
         return {record.id for record in self.tellings[:-1]}
+
+
+def kept(
+    hands: Hands, forgetting: Forgetting, days: float | None, room_of: Callable[[Record], Room] | None, summariser: Summariser
+) -> list[Step]:
+    """All of these steps, in order; `room_of`: where session chunks are wanted."""
+    steps, gone = ordered(hands, forgetting, days)
+    chunks = [] if room_of is None else [chunked(hands, room_of)]
+    return [*steps, *chunks, pruned(hands), told(hands, summariser, gone)]
 
 
 def ordered(hands: Hands, forgetting: Forgetting, days: float | None) -> tuple[list[Step], set[str]]:
@@ -295,4 +304,3 @@ def _records(hands: Hands, ids: Collection[str]) -> dict[str, Record]:
     """Records by id, whether they hold or not, whoever's within the owner they are; the tenant's, too."""
     where = replace(hands.where, agent=None, projects=(), timeless=True, tenant=hands.where.owner.split("/", 1)[0])
     return {record.id: record for record in hands.store.records(list(hands.store.resolve(where, sorted(ids)).values()))}
-

@@ -31,6 +31,7 @@ REMEMBERED = 512  # questions whose vectors are kept
 FAILURES, REST = 5, 30.0  # so many in a row, then so many seconds of rest
 BATCH = 64
 LEASE, LEASE_LEAST, LEASE_TIMES = 120.0, 30.0, 20  # seconds; once a batch is done: so many times as long as it took
+CLOSING = 2.0  # seconds a worker has to finish its batch
 GRACE = 0.05  # what remember() gives a quick embedder, so that its vectors are there when it returns
 ATTEMPTS = 3  # before a row of zeros is taken for an answer
 LONGEST_WAIT = 3600.0
@@ -187,7 +188,7 @@ class Worker:
         """Until the thread has nothing left to do."""
         return self._idle.wait(timeout)
 
-    def stop(self, timeout: float) -> None:
+    def stop(self, timeout: float = CLOSING) -> None:
         """No more after the batch at hand; what is left stays in the outbox."""
         self._stopped = True
         self._idle.wait(timeout)

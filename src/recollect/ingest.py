@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import count
 from types import MappingProxyType
@@ -24,6 +24,7 @@ from .normalize import clean_text
 from .parts import in_parts
 from .ports import Add, Store
 from .records import EMPTY, KINDS, PARTS, PROMOTED, ROLES, VIEWS, Record, Scope, micros, moment
+from .render import strip_blocks
 
 if TYPE_CHECKING:
     import numpy as np
@@ -71,6 +72,22 @@ class Ids:
 
     def __call__(self, now: int) -> str:
         return f"{now // 1000:012x}{next(self._next) & 0xFFFFFFFFFFFFFFFF:016x}"
+
+
+def drafts(items: Any) -> Iterator[tuple[Any, dict[str, Any]]]:
+    """Texts, each with what is said about it, or the error that shows what is neither a text nor a table."""
+    for item in items if isinstance(items, Iterable) and not isinstance(items, (str, Mapping)) else [items]:
+        if not isinstance(item, (str, Mapping)):
+            raise InvalidRecord(
+                f"{item!r:.60} is not a memory.", hint='Pass texts, or tables such as {"text": "…", "kind": "fact"}.'
+            )
+        about = {"text": item} if isinstance(item, str) else dict(item)
+        yield fresh(about.pop("text", "")), about
+
+
+def fresh(text: Any) -> Any:
+    """A text without the blocks we wrote into it; what is no text is refused later, by its name."""
+    return strip_blocks(text) if isinstance(text, str) else text
 
 
 def additions(

@@ -86,6 +86,16 @@ def each(store: Store, where: Where, order: str) -> Iterator[Record]:
         yield from store.records(keys)
 
 
+def queued(store: Store, owner: str, holdings: Iterable[Holding], embedding: Embedding, *, dry_run: bool) -> int:
+    """How many vectors of a present model are lacking; each now waits in the outbox."""
+    count = 0
+    for changes in lacking(holdings, embedding):
+        count += sum(len(change.pending) for change in changes)
+        if not dry_run:
+            store.write(owner, changes)
+    return count
+
+
 def lacking(holdings: Iterable[Holding], embedding: Embedding) -> Iterator[list[Amend]]:
     """The records that lack a vector of a present model, as changes that queue them."""
     for batch in batches(holdings):
@@ -114,6 +124,16 @@ def drain(worker: Worker, waiting: Callable[[], int], progress: Progress | None 
             break
         time.sleep(PATIENCE if idle else 0)
     return left
+
+
+def embedded(worker: Worker | None, waiting: Callable[[], int], progress: Progress | None, *, dry_run: bool) -> Step:
+    """Embedding what waits, as a step."""
+    waits = waiting()
+    found = f"{waits:,} texts wait for a vector"
+    if dry_run or not waits:
+        return Step("embed", found)
+    left = drain(worker, waiting, progress)
+    return Step("embed", found, f"{waits - left:,} embedded" + (f"; {worker.last_error}" if left else ""), ok=not left)
 
 
 def drop_old(store: Store, embedding: Embedding, where: Where, *, dry_run: bool) -> dict[str, dict[str, int]]:

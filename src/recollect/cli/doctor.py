@@ -109,7 +109,7 @@ def _embedder(settings: Settings) -> Iterator[Check]:
 
 def _reranker(settings: Settings) -> Check:
     """Who reads the best again where a recipe says auto; have it judge one text."""
-    from ..memory import open_judges
+    from ..opening import open_judges
 
     try:
         judge = open_judges(settings.reranker, settings).of("auto")
@@ -134,7 +134,7 @@ def _why(settings: Settings, name: str) -> str:
 
 def _answers(settings: Settings) -> Check:
     """Embed one short text."""
-    from ..memory import open_embedding
+    from ..opening import open_embedding
 
     embedding = open_embedding(settings.embedder, settings)
     if embedding is None:

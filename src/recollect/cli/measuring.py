@@ -102,7 +102,7 @@ def _systems(asked: list[str] | None) -> dict[str, System]:
 def judges(args: Namespace) -> Judges:
     """The rerankers that recipes may name, with all the time they need."""
     from ..evaluate.run import OUT_OF_TIME
-    from ..memory import open_judges
+    from ..opening import open_judges
 
     settings, _, _ = configured(args)
     return open_judges(settings.reranker, replace(settings, deadline=OUT_OF_TIME))

@@ -66,7 +66,7 @@ def _stage(args: Namespace, screen: Screen) -> Iterator[tuple[Stage, Recipe]]:
 def _past(args: Namespace, scope: Any, held: ExitStack) -> Stage:
     """The memory's own past, by what people said of it."""
     from ..evaluate.stages import remembered
-    from ..memory import open_embedding
+    from ..opening import open_embedding
     from ..stores import open_store
 
     settings, _, url = configured(args)
