@@ -167,15 +167,20 @@ def test_random_operations_agree_on_postgres(steps):
 def follow(name: str, steps: list[tuple]) -> None:
     oracle = InMemoryStore()
     with handles(name) as pair:
-        for number, (handle, step) in enumerate(steps):
-            if number == 2:  # both handles have seen everything, and must now notice what changes
-                agree(pair, oracle)
-            if step[0] == "reopen":
-                pair.reopen(handle)
-                continue
-            step = concrete(oracle, step)
-            assert outcome(pair[handle], step) == outcome(oracle, step), (number, step)
+        take(pair, oracle, steps[:2])
+        agree(pair, oracle)  # both handles have seen everything, and must now notice what changes
+        take(pair, oracle, steps[2:])
         agree(pair, oracle)
+
+
+def take(pair: Handles, oracle: InMemoryStore, steps: list[tuple]) -> None:
+    """Every step on one of the pair and on the oracle, with the same outcome."""
+    for number, (handle, step) in enumerate(steps):
+        if step[0] == "reopen":
+            pair.reopen(handle)
+            continue
+        step = concrete(oracle, step)
+        assert outcome(pair[handle], step) == outcome(oracle, step), (number, step)
 
 
 def agree(pair: Handles, oracle: InMemoryStore) -> None:

@@ -20,7 +20,7 @@ from cypher_twin import Twin
 from doubles import memory_on, names, reasons, statuses
 from fake_bolt_server import BEGIN, COMMIT, LOGON, ROUTE, FakeBolt
 from hypothesis import HealthCheck, given, settings
-from test_congruence import Handles, battery, concrete, outcome, steps
+from test_congruence import Handles, battery, outcome, steps, take
 
 from recollect import Memory
 from recollect.conformance.knowledge import knowledge
@@ -172,12 +172,7 @@ def agreeing(steps, driver) -> None:
     with tempfile.TemporaryDirectory() as folder:
         pair = Beside(f"{folder}/memory.db", driver)
         try:
-            for number, (handle, step) in enumerate(steps):
-                if step[0] == "reopen":
-                    pair.reopen(handle)
-                    continue
-                step = concrete(oracle, step)
-                assert outcome(pair[handle], step) == outcome(oracle, step), (number, step)
+            take(pair, oracle, steps)
             for step in battery():
                 if step[0] == "ask":
                     walks = (*step[:3], [question for question in step[3] if question[0] == "walk"])

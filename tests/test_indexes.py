@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from indexes import Plain, beside, unit
 from promises import PROMISES_OF_NEAREST
-from test_congruence import Handles, battery, concrete, outcome, steps
+from test_congruence import Handles, battery, outcome, steps, take
 from test_worlds import WORLDS
 
 from recollect import Memory
@@ -111,12 +111,7 @@ def test_random_operations_agree_beside_qdrant(steps):
     with tempfile.TemporaryDirectory() as folder:
         pair = Beside(f"{folder}/memory.db")
         try:
-            for number, (handle, step) in enumerate(steps):
-                if step[0] == "reopen":
-                    pair.reopen(handle)
-                    continue
-                step = concrete(oracle, step)
-                assert outcome(pair[handle], step) == outcome(oracle, step), (number, step)
+            take(pair, oracle, steps)
             agree_on_vectors(pair, oracle)
         finally:
             for store in pair:
