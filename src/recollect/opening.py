@@ -11,7 +11,6 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from . import summaries
-from .chat import Budget, Chat
 from .embed import Embedding, beside
 from .errors import InvalidSetting
 from .ports import Embedder, Reranker
@@ -21,6 +20,7 @@ from .stores import open_store
 from .summarise_chat import ByChat
 
 if TYPE_CHECKING:
+    from .chat import Chat
     from .ports import Store, Summariser
 
 
@@ -81,6 +81,8 @@ def open_chat(settings: Settings, store: Store) -> Chat | None:
     """The language model of the settings, its budget kept in the store; None when none is named."""
     if not settings.chat_model:
         return None
+    from .chat import Budget, Chat  # and with it the HTTP client, which no import of a memory should pay for
+
     # A key goes to the server it was meant for.
     key = settings.chat_api_key or ("" if settings.chat_base_url else settings.openai_api_key)
     budget = Budget(settings.chat_budget, time.time, getattr(store, "notes", None))

@@ -8,9 +8,12 @@ and kept as the text of a summary, no more. The budget, retries and deadline are
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
-from .chat import Chat
 from .ports import Spoken
+
+if TYPE_CHECKING:
+    from .chat import Chat
 
 PORTION = 12_000  # characters of what was said in one question
 LONGEST_SAID = 4_000  # of one utterance
