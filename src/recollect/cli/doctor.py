@@ -125,7 +125,7 @@ def _why(settings: Settings, name: str) -> str:
         return "the settings name it"
     if name == "openai":
         return "there is an API key"
-    if name.startswith("local"):
+    if name.startswith("duet"):
         return "the best that is installed and needs no network"
     if find_spec("onnxruntime") is None:
         return 'needs no network; pip install "recollect[local]" brings a better one'

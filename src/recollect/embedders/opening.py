@@ -1,4 +1,4 @@
-"""Embedders by name: "auto", "none", "hashing", "static", "local", "multilingual", "openai", "ollama" and more: `NAMES`.
+"""Embedders by name: "auto", "none", "hashing", "static", "local", "duet", "multilingual", "openai", "ollama" and more: `NAMES`.
 
 `open_embedder` is the one way in. Opening decides and checks; it loads no model and calls no server: that happens when the
 first text is embedded. Nothing here reads the environment: keys, addresses and folders are arguments.
@@ -113,7 +113,7 @@ def embedder_of(
 def _specs(space: str) -> Iterator[tuple[str, int | None]]:
     """What might open the model of a fingerprint: name, model, dimension and more, joined by colons."""
     name, *rest = space.removesuffix(SPOKEN).split(":")
-    if name in ("static", "local", "multilingual"):
+    if name in ("static", "local", "duet", "multilingual"):
         yield name, None
     elif name == "hashing" and rest:
         yield f"hashing:{rest[-1]}", None
@@ -208,10 +208,11 @@ def _best(options: Options) -> str:
 def _best_of_english(options: Options) -> str:
     if options.models_dir is None or find_spec("onnxruntime") is None:
         return "static"
-    from .local import MODEL
-    from .models import is_installed
+    from .models import ARCTIC, MINILM, is_installed
 
-    return "local" if is_installed(MODEL, options.models_dir) else "static"
+    if not is_installed(ARCTIC, options.models_dir):
+        return "static"
+    return "duet" if is_installed(MINILM, options.models_dir) else "local"
 
 
 def _plain(name: str, argument: str) -> None:
@@ -245,6 +246,14 @@ def _local(argument: str, options: Options) -> Embedder:
     from .local import LocalEmbedder
 
     return LocalEmbedder(options.models_dir)
+
+
+def _duet(argument: str, options: Options) -> Embedder:
+    _plain("duet", argument)
+    _need("onnxruntime", "local")
+    from .duet import DuetEmbedder
+
+    return DuetEmbedder(options.models_dir)
 
 
 def _multilingual(argument: str, options: Options) -> Embedder:
@@ -310,6 +319,7 @@ _OPENERS: dict[str, Callable[[str, Options], Embedder]] = {
     "hashing": _hashing,
     "static": _static,
     "local": _local,
+    "duet": _duet,
     "multilingual": _multilingual,
     "openai": _openai,
     "ollama": _ollama,

@@ -20,7 +20,7 @@ from ..embedders.static import word_pieces, word_vectors
 from ..ports import JudgeProfile
 
 QUESTION, WORDS, PIECES = 512, 64, 256
-REACH = 200
+REACH = 180
 ALONE = 1 << 18  # multiplications from which OpenBLAS calls for help
 MODEL = "potion-base-8m"
 
