@@ -86,8 +86,8 @@ def test_settings_hold_at_once_in_every_worker_and_after_a_restart(tmp_path):
         server.ask("POST", "/v1/memories", [{"text": "vacation in Goa", "id": "m1"}, {"text": "vacation plans", "id": "m2"}])
         assert settled(server, "/v1/settings", "recipe") == {"balanced"}
         for k in (20, 30):
-            assert server.ask("PATCH", "/v1/settings", {"rrf_k": k})[0] == 200
-            assert settled(server, "/v1/settings", "recipe") == {f"balanced(rrf_k={k})"}
+            assert server.ask("PATCH", "/v1/settings", {"fuse": "ranks", "rrf_k": k})[0] == 200
+            assert settled(server, "/v1/settings", "recipe") == {f"balanced(fuse=ranks, rrf_k={k})"}
         assert server.ask("PATCH", "/settings", {"keywordWeight": 2.5})[1]["keywordWeight"] == 2.5
         assert settled(server, "/settings", "keywordWeight") == {2.5}
         answers = [server.ask("POST", "/v1/recall", {"query": "vacation"})[1] for _ in range(CONNECTIONS)]
