@@ -44,8 +44,9 @@ class Server:
             self.url = (re.findall(r"http://[\d.:]+", said.read_text()) or [""])[0]
             time.sleep(0.02)
 
-    def ask(self, path: str, body: object) -> dict:
-        request = Request(self.url + path, json.dumps(body).encode(), {"Content-Type": "application/json"})
+    def ask(self, path: str, body: object = None, method: str | None = None) -> dict:
+        data = None if body is None else json.dumps(body).encode()
+        request = Request(self.url + path, data, {"Content-Type": "application/json"}, method=method)
         with urlopen(request, timeout=10) as answer:
             return json.load(answer)
 
@@ -120,18 +121,32 @@ def test_what_is_shown_is_what_the_engine_says(page, server):
     for name in ("lexical", "vector(full)"):
         placed = [(one["routes"][name]["rank"], one["id"]) for one in answer["candidates"] if name in one["routes"]]
         assert ids(page, f'.column[data-route="{name}"] .memory') == [id for _, id in sorted(placed)][:8]
+    read = sorted((one["reread"]["rank"], one["id"]) for one in answer["candidates"] if one["reread"])
+    assert ids(page, '.column[data-route="rerank"] .memory') == [id for _, id in read][:8]
     assert page.inner_text("#block") == answer["memory"]
     assert page.locator("#board path").count() > 10
-    lost = [one["id"] for one in answer["candidates"] if one["rank"] is None]
-    assert ids(page, ".lost .memory") == lost[:5] and "beyond the limit" in page.inner_text(".lost")
+    lost = sorted((one["final_rank"], one["id"]) for one in answer["candidates"] if one["rank"] is None)
+    assert ids(page, ".lost .memory") == [id for _, id in lost][:5] and "beyond the limit" in page.inner_text(".lost")
 
 
-def test_a_bar_says_what_the_score_is_made_of(page, server):
+NUMBER = re.compile(r"\d[\d.]*(?:e-\d+)?")
+
+
+@pytest.mark.parametrize("recipe", ["balanced", "memsense", "annie", "balanced(alpha=0.1, decay=half-life)"])
+def test_a_bar_says_what_the_score_is_made_of(page, server, recipe):
     opened(page, server)
-    hit = server.ask("/v1/recall", {"query": QUESTION})["hits"][0]
-    said = page.get_attribute("#hits .memory >> nth=0 >> .bar", "aria-label")
-    for route, place in hit["routes"].items():
-        assert f"{route} {place['contribution']:.4g}" in said
+    page.evaluate("recipe => document.querySelector('#recipe').append(new Option(recipe, recipe))", recipe)
+    page.select_option("#recipe", recipe)
+    until(page, "#recipe-text").to_have_text(recipe)
+    answer = server.ask("/v1/inspect", {"query": QUESTION, "recipe": recipe})
+    bars = page.eval_on_selector_all("#hits .bar", "all => all.map(one => one.getAttribute('aria-label'))")
+    for hit, said in zip(answer["hits"], bars, strict=True):
+        kept = [part for part in said.split(", ") if not part.startswith(("lost", "repeats"))]
+        assert sum(float(NUMBER.findall(part)[-1]) for part in kept) == pytest.approx(hit["score"], rel=2e-3)
+        lost = sum(one["value"] for one in answer["pieces"][hit["id"]] if one["lost"])
+        assert ("lost to age" in said) == (lost > 0)
+    if recipe == "balanced":
+        assert all(word in bars[0] for word in ("words", "meaning", "its session", "read again"))
 
 
 def test_it_says_why_in_a_sentence(page, server):
@@ -142,6 +157,8 @@ def test_it_says_why_in_a_sentence(page, server):
     assert first["text"][:60] in said and " is 1st: " in said and f"{first['score']:.4g}" in said
     for name, place in first["routes"].items():
         assert re.search(rf"put it {place['rank']}(st|nd|rd|th) of {many[name]}\b", said)
+    assert "reading it again put it 1st of 30" in said
+    assert "their scores added up" in page.inner_text("#path") and "k +" not in page.text_content("#how")
     page.click(".lost .memory >> nth=0")
     until(page, "#story").to_contain_text("was found and left out: ")
     assert "beyond the limit" in page.inner_text("#story")
@@ -167,6 +184,30 @@ def test_a_dial_asks_again(page, server):
     page.click("#reset")
     until(page, '.column[data-route="vector(full)"]').to_have_count(1)
     assert ids(page, "#hits .memory") == before
+
+
+def test_two_dials_hold_together_and_are_kept_as_shown(page, server):
+    server.ask("/v1/settings", {"rrf_k": 20, "weights": {"lexical": 2}}, "PATCH")
+    try:
+        opened(page, server)
+        page.select_option("#recipe", "balanced")
+        until(page, "#recipe-text").to_have_text("balanced")
+        page.fill('input[data-dial="vector(full)"]', "3")
+        page.fill('input[data-dial="session (kin)"]', "1")
+        page.fill('input[data-dial="novelty (λ)"]', "0.5")
+        wanted = "balanced(weights={vector(full): 3}, kin=1, mmr=0.5)"
+        until(page, "#recipe-text").to_have_text(wanted)
+        assert page.is_checked('input[aria-label="novelty (λ): on"]')
+        page.uncheck('input[aria-label="novelty (λ): on"]')
+        page.uncheck('input[aria-label="read again: on"]')
+        wanted = "balanced(weights={vector(full): 3}, kin=1, rerank=none)"
+        until(page, "#recipe-text").to_have_text(wanted)
+        until(page, '.column[data-route="rerank"]').to_have_count(0)
+        page.click("#keep")
+        until(page, "#status").to_have_text(f"Kept: {wanted}")
+        assert server.ask("/v1/settings")["recipe"] == wanted
+    finally:
+        server.ask("/v1/settings", dict.fromkeys(("recipe", "rrf_k", "weights")), "PATCH")
 
 
 def test_decay_is_switched_on(page, server):
@@ -216,12 +257,13 @@ def test_the_graph_leads_from_name_to_name(page, server):
 
 def test_a_keyboard_is_enough(page, server):
     opened(page, server)
-    page.focus(".column[data-route=lexical] .memory >> nth=1")
-    wanted = ids(page, ".column[data-route=lexical] .memory")[1]
+    answered = ids(page, "#hits .memory")
+    wanted = next(id for id in ids(page, ".column[data-route=lexical] .memory")[1:] if id in answered)
+    page.focus(f'.column[data-route=lexical] .memory[data-id="{wanted}"]')
     page.keyboard.press("Enter")
     until(page, "#detail dl").to_contain_text(wanted)
     assert page.locator("#board path.lit").count() > 0
-    assert page.get_attribute(".column[data-route=lexical] .memory >> nth=1", "aria-pressed") == "true"
+    assert page.get_attribute(f'.column[data-route=lexical] .memory[data-id="{wanted}"]', "aria-pressed") == "true"
 
 
 def test_what_is_remembered_stays_text(page, server):

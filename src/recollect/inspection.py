@@ -6,15 +6,17 @@ record that was expected. Not for answering: it does the work twice, with everyt
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
+from math import prod
 from typing import NamedTuple
 
 from .embed import Embedding
+from .explain import Node, tree
 from .gates import by_fusion, late_gate
 from .ports import Store
 from .query import Query
-from .rankings import Answer, Place
+from .rankings import Answer, Candidate, Hit, Place
 from .recall import Stages, go, places, recall
 from .recipes import Recipe
 from .records import Record
@@ -22,10 +24,15 @@ from .render import Rendered, render
 from .rerank import Judges
 
 MOST = 100  # candidates told of
+STAGES = frozenset({"turn_support", "kin", "quality", "rerank"})  # what adds to a score besides the routes
+TAKES = frozenset({"decay", "toll"})  # what takes a share of it
 
 
 class Standing(NamedTuple):
-    """A candidate: where each route put it, its fused rank, its place in the answer if it has one, else the gate that lost it."""
+    """A candidate: where each route put it, its fused rank, its place in the answer if it has one, else the gate that lost it.
+
+    `final_rank`: after all stages, however far beyond the answer. `reread`: the reranker's rank and relevance, if it was read.
+    """
 
     record: Record
     routes: Mapping[str, Place]
@@ -34,6 +41,39 @@ class Standing(NamedTuple):
     rank: int | None
     gate: str
     reason: str
+    final_rank: int | None
+    reread: tuple[int, float] | None
+
+
+class Piece(NamedTuple):
+    """What one route or stage adds to a score in the end; `lost`: what age or length took away, which the score has not."""
+
+    what: str
+    value: float
+    lost: bool = False
+
+
+def pieces(hit: Hit, answer: Answer) -> list[Piece]:
+    """A score as the sum that it is: what is not lost adds up to it."""
+    return [piece for piece in _pieces(tree(hit, answer), 1.0, STAGES | hit.routes.keys()) if piece.value]
+
+
+def _pieces(node: Node, times: float, named: Set[str]) -> Iterator[Piece]:
+    """Down to the routes and stages, whatever is multiplied on the way: a product has one part that is made of others."""
+    if node.name in named or not node.children:
+        yield Piece(node.name, times * node.value)
+    elif node.op == "sum":
+        for child in node.children:
+            yield from _pieces(child, times, named)
+    elif node.op == "ratio":
+        yield from _pieces(node.children[0], times / node.children[1].value, named)
+    else:
+        inner = next(child for child in node.children if child.children)
+        factors = [child for child in node.children if child is not inner]
+        for one in factors:
+            if one.name in TAKES:
+                yield Piece(one.name, times * inner.value * (1 - one.value), lost=True)
+        yield from _pieces(inner, times * prod(one.value for one in factors), named)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +108,7 @@ def _standings(answer: Answer, stages: Stages, store: Store, most: int) -> list[
     found = by_fusion(stages, answer.recipe, store)
     order = [candidate.key for candidate in found]
     names = [ranking.route.name for ranking in stages.rankings]
+    final = {candidate.key: (rank, candidate) for rank, candidate in enumerate(stages.final, 1)}
     held = stages.desk.records(order[:most])
     ranks = {hit.id: hit.rank for hit in answer.hits}
     standings = []
@@ -76,5 +117,12 @@ def _standings(answer: Answer, stages: Stages, store: Store, most: int) -> list[
         if record is not None:  # else it went while we were looking
             gate = late_gate(candidate.key, record, answer, stages, order)
             own = places(candidate.places, names)
-            standings.append(Standing(record, own, number, candidate.fused, ranks.get(record.id), *gate))
+            rank, scored = final.get(candidate.key, (None, None))
+            place = (ranks.get(record.id), *gate, rank, _reread(scored))
+            standings.append(Standing(record, own, number, candidate.fused, *place))
     return standings
+
+
+def _reread(candidate: Candidate | None) -> tuple[int, float] | None:
+    seen = candidate.judged if candidate is not None else None
+    return (seen["rank"], seen["relevance"]) if seen and seen["relevance"] is not None else None

@@ -10,7 +10,7 @@ from typing import Any
 from .access import Grant
 from .errors import RecollectError
 from .explain import explain_answer
-from .inspection import Inspection, Standing
+from .inspection import Inspection, Standing, pieces
 from .ports import Neighborhood, Node
 from .rankings import Answer, Hit, Place, Ranking
 from .recipe_text import plain
@@ -75,12 +75,13 @@ def recall_json(answer: Answer, *, explain: bool = False) -> dict[str, Any]:
 
 
 def inspection_json(inspection: Inspection) -> dict[str, Any]:
-    """An answer with the tree of every score, the memory block, and every candidate with the gate that kept it out."""
-    block = inspection.block
-    return recall_json(inspection.answer, explain=True) | {
+    """An answer with every score as a tree and as a sum, the memory block, and every candidate with the gate that kept it out."""
+    answer, block = inspection.answer, inspection.block
+    return recall_json(answer, explain=True) | {
+        "pieces": {hit.id: [piece._asdict() for piece in pieces(hit, answer)] for hit in answer},
         "memory": block.text, "dropped": [{"id": one.id, "reason": one.reason} for one in block.dropped],
         "candidates": [standing_json(standing) for standing in inspection.candidates],
-        "dials": dials_json(inspection.answer.recipe),
+        "dials": dials_json(answer.recipe),
     }  # fmt: skip
 
 
@@ -91,6 +92,8 @@ def standing_json(standing: Standing) -> dict[str, Any]:
         "session": record.session, "speaker": record.speaker,
         "routes": {name: place_json(place) for name, place in standing.routes.items()}, "fused_rank": standing.fused_rank,
         "rrf_score": standing.rrf_score, "rank": standing.rank, "gate": standing.gate, "reason": standing.reason,
+        "final_rank": standing.final_rank,
+        "reread": None if standing.reread is None else dict(zip(("rank", "relevance"), standing.reread, strict=True)),
     }  # fmt: skip
 
 

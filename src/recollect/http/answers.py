@@ -139,6 +139,17 @@ class Left(BaseModel):
     reason: str
 
 
+class Reread(BaseModel):
+    rank: int
+    relevance: float
+
+
+class Piece(BaseModel):
+    what: str
+    value: float
+    lost: bool
+
+
 class Standing(BaseModel):
     """A candidate: its place on each route, after fusion, and in the answer; or the gate that kept it out."""
 
@@ -155,11 +166,14 @@ class Standing(BaseModel):
     rank: int | None
     gate: str
     reason: str
+    final_rank: int | None
+    reread: Reread | None
 
 
 class Inspection(Answer):
-    """An answer, the block made of it, every candidate, and the numbers of the recipe."""
+    """An answer, what each score is made of, the block, every candidate, and the numbers of the recipe."""
 
+    pieces: dict[str, list[Piece]]
     memory: str
     dropped: list[Left]
     candidates: list[Standing]

@@ -1,27 +1,35 @@
 // The board: a column for every route with what it brought, the answer beside them, and a line from each place to where it ended.
 
 import { day, digits, drawing, element, fill, short } from "./dom.js";
-import { caption } from "./ways.js";
+import { bar, key, widest } from "./pieces.js";
+import { caption, title } from "./ways.js";
 
 const FEW = 8, LOST = 5;
 const opened = new Set(); // columns that show all they have
 
 export function board(node, found, choose) {
-  const routes = found.diagnostics.routes;
-  const colours = new Map(routes.map((route, number) => [route.name, `r${number % 8}`]));
-  const columns = routes.filter((route) => route.weight > 0).map((route) => column(route, found, colours, choose, node));
+  const ways = [...found.diagnostics.routes, ...reread(found)];
+  const colours = new Map(ways.map((route, number) => [route.name, `r${number % 8}`]));
+  const columns = ways.filter((route) => route.weight > 0).map((route) => column(route, found, colours, choose, node));
   fill(node, lines(), ...columns, answer(found, colours, choose, node));
   draw(node);
 }
 
+// Reading the best again, as one more column.
+function reread(found) {
+  const read = found.diagnostics.rerank;
+  return read && read.status === "ran" ? [{ ...read, name: "rerank", by: read.name, weight: found.dials.rerank_weight }] : [];
+}
+
+const place = (one, route) => (route.by ? one.reread && { rank: one.reread.rank, raw: one.reread.relevance } : one.routes[route.name]);
+
 function column(route, found, colours, choose, node) {
-  const brought = found.candidates.filter((one) => route.name in one.routes);
-  brought.sort((a, b) => a.routes[route.name].rank - b.routes[route.name].rank);
+  const brought = found.candidates.filter((one) => place(one, route)).sort((a, b) => place(a, route).rank - place(b, route).rank);
   const [shown, more] = folded(route.name, brought, FEW, () => board(node, found, choose));
   return element("div", { class: `column ${colours.get(route.name)}`, "data-route": route.name },
-    element("header", {}, element("h3", {}, route.name), element("p", {}, caption(route.name)), element("p", {}, told(route))),
+    element("header", {}, element("h3", {}, title(route.name), " ", element("code", {}, route.by || route.name)), element("p", {}, caption(route.name)), element("p", {}, told(route))),
     element("ol", {}, shown.map((one) => element("li", {}, card(one, {
-      rank: one.routes[route.name].rank, note: `${raw(route.name)} ${digits(one.routes[route.name].raw)}`, choose, route: route.name,
+      rank: place(one, route).rank, note: `${raw(route.name)} ${digits(place(one, route).raw)}`, choose, route: route.name,
     })))),
     more);
 }
@@ -40,23 +48,26 @@ function folded(name, list, few, again) {
 
 function told(route) {
   if (route.status !== "ran") return `${route.status.replace("_", " ")}: ${route.reason}`;
+  if (route.by) return `${route.candidates} memories in ${route.ms.toFixed(2)} ms, counts ${Math.round(100 * route.weight)} %`;
   const many = route.candidates === 1 ? "1 memory" : `${route.candidates} memories`;
   return `${many} in ${route.ms.toFixed(2)} ms, weight ${digits(route.weight)}${route.reason ? ` · ${route.reason}` : ""}`;
 }
 
 function raw(name) {
   if (name.startsWith("lexical")) return "BM25";
+  if (name === "rerank") return "relevance";
   return /^(vec|facet|vector)/.test(name) ? "cosine" : "score";
 }
 
 function answer(found, colours, choose, node) {
-  const most = Math.max(1e-9, ...found.hits.map((hit) => widest(parts(hit))));
-  const [lost, more] = folded("", found.candidates.filter((one) => one.rank === null), LOST, () => board(node, found, choose));
+  const most = widest(found), left = found.candidates.filter((one) => one.rank === null);
+  const nearest = left.sort((a, b) => (a.final_rank ?? Infinity) - (b.final_rank ?? Infinity) || a.fused_rank - b.fused_rank);
+  const [lost, more] = folded("", nearest, LOST, () => board(node, found, choose));
   return element("div", { class: "column answer" },
-    element("header", {}, element("h3", {}, "The answer"), element("p", {}, "Best first, with what each score is made of"),
+    element("header", {}, element("h3", {}, "The answer"), element("p", {}, "Best first; the bar is its score"),
       element("p", {}, `${found.hits.length} of ${found.candidates.length} candidates, ${found.diagnostics.ms.toFixed(2)} ms`)),
     element("ol", { id: "hits" }, found.hits.map((hit) => element("li", {}, card(hit, {
-      rank: hit.rank, note: `${digits(hit.score)} · ${day(hit.at)}`, choose, shown: true, bar: bar(hit, most, colours),
+      rank: hit.rank, note: `${digits(hit.score)} · ${day(hit.at)}`, choose, shown: true, bar: bar(found, hit, most, colours),
     })))),
     key(found, colours),
     lost.length ? element("p", { class: "cut" }, "Nearly: what was found and left out, and why") : null,
@@ -74,47 +85,6 @@ function card(one, { rank, note, choose, route, bar, shown, out }) {
   },
   element("span", { class: "rank" }, String(rank)), element("span", { class: "text" }, speaker + short(one.text, 240)), bar,
   element("small", {}, note));
-}
-
-// What a score is made of
-
-export function parts(hit) {
-  const about = hit.explain, fade = about.decay ?? 1;
-  const voices = Object.entries(hit.routes).map(([route, place]) => ({ what: route, route, value: place.contribution * fade }));
-  const support = about.turn_support || 0;
-  if (support) voices.push({ what: "support of its turns", kind: "support", value: support * fade });
-  const quality = (about.alpha || 0) * about.memory_score;
-  if (quality) voices.push({ what: "quality", kind: "quality", value: quality });
-  const left = hit.score - voices.reduce((sum, one) => sum + one.value, 0);
-  if (Math.abs(left) > 1e-9) voices.push({ what: "other stages", kind: "other", value: left });
-  const age = Object.values(hit.routes).reduce((sum, place) => sum + place.contribution, support) * (1 - fade);
-  if (age > 1e-12) voices.push({ what: "lost to age", kind: "faded", value: age });
-  const repeated = about.diversity ? about.diversity.redundancy : 0;
-  if (repeated > 0.005) voices.push({ what: `repeats another by ${Math.round(100 * repeated)} %`, kind: "penalty", share: repeated });
-  return voices;
-}
-
-const widest = (found) => found.reduce((sum, one) => sum + Math.max(0, one.value || 0), 0);
-
-function bar(hit, most, colours) {
-  const found = parts(hit);
-  const said = found.map((one) => (one.value === undefined ? one.what : `${one.what} ${digits(one.value)}`)).join(", ");
-  const node = element("span", { class: "bar", role: "img", "aria-label": said, title: said });
-  for (const one of found) {
-    const piece = element("span", { class: one.kind || colours.get(one.route) });
-    piece.style.width = `${one.share === undefined ? (85 * Math.max(0, one.value)) / most : 15 * one.share}%`;
-    node.append(piece);
-  }
-  return node;
-}
-
-function key(found, colours) {
-  const seen = new Map();
-  for (const one of found.hits.flatMap(parts)) {
-    const what = one.kind === "penalty" ? "repeats another hit (MMR)" : one.what;
-    seen.set(what, one.kind || colours.get(one.route));
-  }
-  return element("ul", { class: "key" }, [...seen].map(([what, kind]) => element("li", { class: kind }, element("span", { class: kind }), what)));
 }
 
 // Lines from every place on a route to the memory's place in the answer

@@ -5,9 +5,10 @@ import { drawing, element, fill, short } from "./dom.js";
 
 const WIDTH = 1200, HEIGHT = 420, STEPS = 220;
 
-export async function graph(section, chips, canvas, choose) {
+export async function graph(chips, canvas, choose) {
   const named = (await ask("/v1/entities?limit=24")).entities;
-  section.hidden = !named.length;
+  fill(chips);
+  if (!named.length) return fill(canvas, element("p", { class: "note" }, "No names are known yet. Memories that come with entities and links are drawn here."));
   const pick = async (name) => {
     for (const chip of chips.children) chip.setAttribute("aria-pressed", String(chip.dataset.name === name));
     const around = await ask(`/v1/neighborhood?entity=${encodeURIComponent(name)}&hops=2&limit=40`);
@@ -16,7 +17,7 @@ export async function graph(section, chips, canvas, choose) {
   fill(chips, named.map((one) => element("button", {
     type: "button", "data-name": one.name, "aria-pressed": "false", onclick: () => pick(one.name),
   }, `${one.name} ${one.mentions}`)));
-  if (named.length) await pick(named[0].name);
+  await pick(named[0].name);
 }
 
 function drawn({ nodes, edges }, pick, choose) {

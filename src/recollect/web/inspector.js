@@ -8,6 +8,7 @@ import { graph } from "./graph.js";
 import { ask, Refused, who } from "./server.js";
 import { story } from "./story.js";
 import { timeline } from "./timeline.js";
+import { path, told } from "./ways.js";
 
 const RECORDS = 1000, PAUSE = 90;
 const now = { changes: {}, found: null, records: [], chosen: null, turn: 0 };
@@ -36,10 +37,10 @@ async function inspect({ keepDials = false } = {}) {
 function show(found, keepDials) {
   for (const id of ["answer", "below", "more"]) find(id).hidden = false;
   find("welcome").hidden = true;
-  const notes = found.diagnostics.notes.length ? ` · ${found.diagnostics.notes.join(" · ")}` : "";
-  find("path").textContent = `${PATHS[found.diagnostics.retrieval_path] || found.diagnostics.retrieval_path}${found.diagnostics.degraded ? " · degraded: a route failed" : ""}${notes}`;
+  find("path").textContent = path(found);
+  find("how").textContent = told(found);
   board(find("board"), found, choose);
-  if (!keepDials) dials(find("dials"), found.dials, now.changes, turned, found.diagnostics.routes);
+  if (!keepDials) dials(find("dials"), found.dials, turned, found.diagnostics.routes);
   find("recipe-text").textContent = found.recipe;
   find("block").textContent = found.memory || "(nothing: there is no hit)";
   find("dropped").textContent = found.dropped.map((one) => `${one.id}: ${one.reason}`).join(" · ");
@@ -47,11 +48,6 @@ function show(found, keepDials) {
   const chosen = found.candidates.some((one) => one.id === now.chosen) ? now.chosen : found.hits[0]?.id;
   if (chosen) choose(chosen);
 }
-
-const PATHS = {
-  hybrid_rrf: "Words and meaning, joined by rank", token_recall: "Words alone", vector_recall: "Meaning alone",
-  token_recall_after_embed_error: "Words alone: the embedder failed", skipped_empty_store: "Nothing to search", nothing_ran: "No route ran",
-};
 
 async function choose(id) {
   now.chosen = id;
@@ -65,10 +61,10 @@ async function choose(id) {
 }
 
 let waiting = 0;
-function turned(changes) {
-  now.changes = changes;
+function turned({ weights, ...more }) {
+  Object.assign(now.changes, more, weights ? { weights: { ...now.changes.weights, ...weights } } : {});
   clearTimeout(waiting);
-  waiting = setTimeout(() => inspect({ keepDials: !("decay" in changes || "mmr" in changes) }), PAUSE);
+  waiting = setTimeout(() => inspect({ keepDials: true }), PAUSE);
 }
 
 async function whyNot(event) {
@@ -96,7 +92,8 @@ async function judge(id) {
 
 async function keep() {
   try {
-    await ask("/v1/settings", { recipe: now.found.recipe }, "PATCH");
+    const held = await ask("/v1/settings"), others = Object.fromEntries(Object.keys(held.set).map((name) => [name, null]));
+    await ask("/v1/settings", { ...others, recipe: now.found.recipe }, "PATCH"); // what was set besides would change it once more
     say(`Kept: ${now.found.recipe}`);
   } catch (error) {
     say(error);
@@ -126,7 +123,7 @@ async function look() {
     find("facts").textContent = `${status.records} memories of ${status.owner}, embedder ${status.embedder}${status.waiting ? `, ${status.waiting} texts wait for their vectors` : ""}`;
     timeline(find("timeline"), now.records, [], alone);
     suggest();
-    await graph(find("graph-section"), find("entities"), find("graph"), choose);
+    await graph(find("entities"), find("graph"), choose);
     say("");
   } catch (error) {
     say(error);
@@ -179,6 +176,7 @@ find("why").addEventListener("submit", whyNot);
 addEventListener("resize", () => { if (now.found) draw(find("board")); });
 addEventListener("keydown", (event) => { if (event.key === "Escape") light(null); });
 
+find("reading").open = matchMedia("(min-width: 701px)").matches;
 find("question").value = new URLSearchParams(location.hash.slice(1)).get("q") || find("question").value;
 await look();
 if (!now.found) inspect();
