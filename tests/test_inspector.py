@@ -235,6 +235,43 @@ def test_why_not_that_one(page, server):
     until(page, "#verdict .verdict").to_contain_text("out of scope")
 
 
+def test_ways_that_brought_nothing_take_no_room(page, server):
+    opened(page, server)
+    page.select_option("#recipe", "memsense")
+    until(page, "#recipe-text").to_have_text("memsense")
+    assert page.locator(".column[data-route]").count() == 2 and page.locator("#nothing li").count() == 6
+    until(page, "#nothing").to_contain_text("skipped: no user vectors")
+
+
+def test_another_question_leaves_nothing_of_the_last(page, server):
+    opened(page, server)
+    page.fill("#expected", "Safest key in Ghent")
+    page.click("#why button")
+    page.wait_for_selector("#verdict .verdict")
+    page.fill("#owner", "nobody")
+    page.fill("#question", "hello?")
+    page.press("#question", "Enter")
+    until(page, "#path").to_contain_text("Nothing to search")
+    assert page.inner_text("#verdict") == page.inner_text("#story") == "" and page.inner_text("#detail") == "Nothing was recalled."
+    page.fill("#owner", "nora")
+    page.fill("#question", QUESTION)
+    page.press("#question", "Enter")
+    page.wait_for_selector("#hits .memory")
+    page.go_back()
+    until(page, "#question").to_have_value("hello?")
+    page.go_forward()
+    until(page, "#question").to_have_value(QUESTION)
+
+
+def test_an_empty_memory_says_how_to_fill_it(page, server):
+    page.goto(server.url)
+    page.wait_for_selector("#timeline svg")
+    page.fill("#owner", "nobody")
+    page.press("#owner", "Enter")
+    until(page, "#suggestions").to_contain_text("recollect --owner nobody remember")
+    until(page, "#graph").to_contain_text("No names are known yet")
+
+
 def test_the_timeline_shows_every_memory_and_numbers_the_hits(page, server):
     opened(page, server)
     assert page.locator("#timeline .dot").count() == 104

@@ -210,7 +210,7 @@ def test_speakers_are_read_and_of_a_long_text_its_best_part(open_memory, reader)
 
 def test_why_not_says_where_the_reader_put_it(memory):
     told_of = memory.explain("Goa", expect="m1", limit=1)
-    assert told_of.gate == "beyond the limit" and told_of.reason == "Final rank 3; 1 were asked for. reader put it at 3 of 3."
+    assert told_of.gate == "beyond the limit" and told_of.reason == "Final rank 3; 1 were asked for. The reranker reader put it at 3 of 3."
     assert memory.explain("Goa", expect="m1", limit=1, recipe="balanced(rerank=auto, rerank_top=1)").reason.count("reader") == 0
 
 

@@ -175,7 +175,7 @@ def _read_at(key: int, stages: Stages) -> str:
     """Where a reranker put it, if one read it."""
     seen = next(candidate.judged for candidate in stages.scored if candidate.key == key)
     read = seen is not None and seen["relevance"] is not None
-    return f" {stages.reranked.name} put it at {seen['rank']} of {stages.reranked.candidates}." if read else ""
+    return f" The reranker {stages.reranked.name} put it at {seen['rank']} of {stages.reranked.candidates}." if read else ""
 
 
 def _shown(record: Record, answer: Answer) -> tuple[str, str]:

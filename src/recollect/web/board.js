@@ -1,6 +1,6 @@
 // The board: a column for every route with what it brought, the answer beside them, and a line from each place to where it ended.
 
-import { day, digits, drawing, element, fill, short } from "./dom.js";
+import { day, digits, drawing, element, fill, find, short } from "./dom.js";
 import { bar, key, widest } from "./pieces.js";
 import { caption, title } from "./ways.js";
 
@@ -10,8 +10,11 @@ const opened = new Set(); // columns that show all they have
 export function board(node, found, choose) {
   const ways = [...found.diagnostics.routes, ...reread(found)];
   const colours = new Map(ways.map((route, number) => [route.name, `r${number % 8}`]));
-  const columns = ways.filter((route) => route.weight > 0).map((route) => column(route, found, colours, choose, node));
+  const running = ways.filter((route) => route.weight > 0), brought = (route) => found.candidates.some((one) => place(one, route));
+  const columns = running.filter(brought).map((route) => column(route, found, colours, choose, node));
   fill(node, lines(), ...columns, answer(found, colours, choose, node));
+  fill(find("nothing"), running.filter((route) => !brought(route)).map((route) => element("li", { "data-route": route.name },
+    element("b", {}, title(route.name)), " ", element("code", {}, route.name), ` brought nothing: ${told(route)}`)));
   draw(node);
 }
 

@@ -11,7 +11,7 @@ import { timeline } from "./timeline.js";
 import { path, told } from "./ways.js";
 
 const RECORDS = 1000, PAUSE = 90;
-const now = { changes: {}, found: null, records: [], chosen: null, turn: 0 };
+const now = { changes: {}, found: null, records: [], chosen: null, turn: 0, hash: location.hash };
 
 function asked() {
   const query = find("question").value.trim(), recipe = find("recipe").value, as_of = find("as-of").value;
@@ -46,7 +46,9 @@ function show(found, keepDials) {
   find("dropped").textContent = found.dropped.map((one) => `${one.id}: ${one.reason}`).join(" · ");
   timeline(find("timeline"), now.records, found.hits, choose);
   const chosen = found.candidates.some((one) => one.id === now.chosen) ? now.chosen : found.hits[0]?.id;
-  if (chosen) choose(chosen);
+  if (chosen) return choose(chosen);
+  fill(find("story"));
+  fill(find("detail"), element("p", { class: "note" }, "Nothing was recalled."));
 }
 
 async function choose(id) {
@@ -110,6 +112,8 @@ function say(said) {
   }
 }
 
+const hashed = () => new URLSearchParams(location.hash.slice(1)).get("q") || "";
+
 // What is there, before anything is asked
 
 async function look() {
@@ -150,6 +154,8 @@ function offer(recipes, inForce) {
 
 function suggest() {
   const told = now.records.filter((record) => record.role !== "derived" && record.text.length > 25).slice(0, 3);
+  const none = ["Nothing is remembered here yet: ", element("code", {}, `recollect --owner ${who.owner} remember "…"`), ", or choose another owner above."];
+  if (!now.records.length) return fill(find("suggestions"), none);
   fill(find("suggestions"), told.length ? "Or look for what was said lately: " : null, told.map((record) => element("button", {
     type: "button", onclick: () => { find("question").value = record.text; inspect(); },
   }, short(record.text, 70))));
@@ -165,7 +171,9 @@ find("ask").addEventListener("submit", async (event) => {
   const other = find("owner").value.trim() !== who.owner || find("token").value.trim() !== who.token;
   if (other) await look();
   now.changes = {};
-  location.hash = new URLSearchParams({ q: find("question").value }).toString();
+  fill(find("verdict"));
+  now.hash = `#${new URLSearchParams({ q: find("question").value })}`;
+  location.hash = now.hash;
   inspect();
 });
 find("recipe").addEventListener("change", () => { now.changes = {}; inspect(); });
@@ -174,9 +182,15 @@ find("reset").addEventListener("click", () => { now.changes = {}; inspect(); });
 find("keep").addEventListener("click", keep);
 find("why").addEventListener("submit", whyNot);
 addEventListener("resize", () => { if (now.found) draw(find("board")); });
+addEventListener("hashchange", () => { // back and forth between questions; not what was asked just now
+  if (location.hash === now.hash) return;
+  now.hash = location.hash;
+  find("question").value = hashed();
+  inspect();
+});
 addEventListener("keydown", (event) => { if (event.key === "Escape") light(null); });
 
 find("reading").open = matchMedia("(min-width: 701px)").matches;
-find("question").value = new URLSearchParams(location.hash.slice(1)).get("q") || find("question").value;
+find("question").value = hashed() || find("question").value;
 await look();
 if (!now.found) inspect();
