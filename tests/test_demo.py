@@ -60,6 +60,7 @@ def test_the_command_needs_no_network_and_leaves_nothing(tmp_path, monkeypatch, 
     for question in QUESTIONS:
         assert question.text in shown
     assert "final_score" in shown and "Why not" in shown and "<memory>" in shown
+    assert "--db demo.db demo, then recollect --db demo.db --owner nora serve" in shown
     assert list(tmp_path.iterdir()) == []
 
 

@@ -178,6 +178,25 @@ def test_unknown_names_are_not_passed_over(client):
     assert refused(client.put("/v1/recall"), 405) == "wrong_method"
 
 
+def test_a_body_that_is_not_said_to_be_json_is_told_so(client):
+    for headers in ({}, {"Content-Type": "application/x-www-form-urlencoded"}):  # as curl -d sends it
+        answer = client.post("/v1/recall", content=b'{"query": "a"}', headers=headers)
+        assert refused(answer, 422) == "invalid_request" and "Content-Type: application/json" in answer.json()["error"]["hint"]
+    for kind in ("application/json; charset=utf-8", "application/vnd.api+json"):
+        assert client.post("/v1/recall", content=b'{"query": "a"}', headers={"Content-Type": kind}).status_code == 200
+
+
+def test_head_is_get_without_a_body(client):
+    client.post("/v1/memories", json={"text": "Goa", "id": "m1"})
+    for path in ("/", "/health", "/ready", "/v1/memories/m1"):
+        get, head = client.get(path), client.head(path)
+        assert head.status_code == get.status_code == 200
+        assert head.headers["Content-Length"] == get.headers["Content-Length"] and head.headers.get("ETag") == get.headers.get("ETag")
+    assert client.head("/v1/memories/none").status_code == 404 and client.head("/v1/recall").status_code == 405
+    assert client.put("/v1/memories").headers["Allow"] == "GET, HEAD, POST"
+    assert 'recollect_requests_total{path="/v1/memories/{id}",status="200"} 2' in client.get("/metrics").text
+
+
 def test_without_tokens_only_this_machine_is_answered(client):
     assert refused(client.get("/v1/status", headers={"Host": "memory.example"}), 403) == "not_allowed"
     assert refused(client.get("/v1/status", headers={"Origin": "http://evil.example"}), 403) == "not_allowed"

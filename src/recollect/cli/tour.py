@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import shlex
 from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -51,7 +52,16 @@ def demo(args: Namespace, screen: Screen) -> None:
     screen.heading("The block a prompt would get:")
     screen.say(safe_lines(block))
     screen.say()
+    screen.say(screen.paint(_seen(args), "dim"))
     screen.say(screen.paint('Your own: recollect --owner you remember "…", then recollect --owner you recall "…"', "dim"))
+
+
+def _seen(args: Namespace) -> str:
+    """How to look at all of it in a browser, where one can see why."""
+    file = args.db or "demo.db"
+    kept = "" if args.db else f"recollect --db {file} demo, then "
+    file = "…" if "://" in file else shlex.quote(file)  # a URL may hold a password
+    return f"See why, in a browser: {kept}recollect --db {file} --owner {shlex.quote(args.owner or OWNER)} serve"
 
 
 @contextmanager

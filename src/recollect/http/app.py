@@ -13,7 +13,7 @@ from starlette.responses import Response
 from starlette.routing import Match
 
 from .. import __version__
-from ..errors import RecollectError
+from ..errors import InvalidRequest, RecollectError
 from ..memory import Memory
 from . import asking, memories, pages, tuning, watch
 from .gate import OPEN, App, Gate
@@ -74,7 +74,14 @@ async def _told(request: Request, error: Any) -> Response:
 
 
 async def _misread(request: Request, error: Any) -> Response:
+    if request.scope["state"]["body"] and not _is_json(request.headers.get("content-type", "")):
+        return problem(InvalidRequest("The body is not said to be JSON.", hint="Send the header Content-Type: application/json."))
     return problem(misread(error.errors()))
+
+
+def _is_json(kind: str) -> bool:
+    media = kind.partition(";")[0].strip().lower()
+    return media == "application/json" or (media.startswith("application/") and media.endswith("+json"))
 
 
 async def _refused(request: Request, error: Any) -> Response:
@@ -84,7 +91,8 @@ async def _refused(request: Request, error: Any) -> Response:
 def _allowed(request: Request) -> dict[str, str]:
     """All methods of an address: the framework tells those of the first route that has it."""
     routes = (route for route in request.app.routes if route.matches(request.scope)[0] is not Match.NONE)
-    return {"Allow": ", ".join(sorted({method for route in routes for method in route.methods or ()}))}
+    methods = {method for route in routes for method in route.methods or ()}
+    return {"Allow": ", ".join(sorted(methods | ({"HEAD"} if "GET" in methods else set())))}
 
 
 async def _failed(request: Request, error: Any) -> Response:

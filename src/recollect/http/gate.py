@@ -113,7 +113,11 @@ class Gate:
             visit.trouble = "the client has gone"
             return
         scope.setdefault("state", {}).update(service=self._service, caller=visit.caller, body=body)
-        await self._app(scope, _again(body, receive), visit.send)
+        asked = {**scope, "method": "GET"} if scope["method"] == "HEAD" else scope  # the same without a body, which the server drops
+        try:
+            await self._app(asked, _again(body, receive), visit.send)
+        finally:
+            scope["route"] = asked.get("route")
 
     async def _refuse(self, visit: Visit, receive: Receive, response: Response) -> None:
         """Answer with an error. When an answer had begun already, the connection can only be broken off."""
