@@ -252,7 +252,8 @@ def test_another_question_leaves_nothing_of_the_last(page, server):
     page.fill("#question", "hello?")
     page.press("#question", "Enter")
     until(page, "#path").to_contain_text("Nothing to search")
-    assert page.inner_text("#verdict") == page.inner_text("#story") == "" and page.inner_text("#detail") == "Nothing was recalled."
+    assert page.inner_text("#verdict") == page.inner_text("#story") == ""
+    assert page.inner_text("#detail") == "Nothing was recalled."
     page.fill("#owner", "nora")
     page.fill("#question", QUESTION)
     page.press("#question", "Enter")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import sys
 from contextlib import asynccontextmanager
 
@@ -16,7 +17,10 @@ from mcp.shared._httpx_utils import create_mcp_http_client
 from servers import any_memory, running
 
 from recollect.access import Access
-from recollect.mcp.door import SETS
+from recollect.aio import Threads
+from recollect.errors import InvalidRequest
+from recollect.http.service import Caller
+from recollect.mcp.door import SETS, Door
 from recollect.mcp.remote import create
 
 SIX = ["remember", "recall", "context", "explain", "forget", "history"]
@@ -96,6 +100,19 @@ def test_the_six_tools(transport, tmp_path):
             assert await refused(client, "no_such") == "invalid_request"
 
     asyncio.run(asyncio.wait_for(main(), 60))
+
+
+@pytest.mark.parametrize("sets", [("memory",), ("sci",), ("reference",), ("search",), ("search", "sci")])
+def test_an_agent_is_told_of_the_tools_there_are(sets):
+    door = Door(sets, Threads(), lambda request: (Caller(), "alice"), lambda owner: None)
+    told, own = door.server().instructions, {tool.name for name in sets for tool in SETS[name]}
+    named = {word for words in re.findall(r"\(([^)]*)\)", told) for word in words.split(" or ")}
+    assert named and named <= own and ("keep" in told) == any(tool.writes for name in sets for tool in SETS[name])
+    wrong = door._call  # what a wrong argument is answered with
+    for tool in own - {"read_graph", "memory_identity", "memory_status"}:
+        with pytest.raises(InvalidRequest) as raised:
+            wrong(tool, {"limt": 1}, None)
+        assert raised.value.hint.startswith(f"{tool} takes ") and "limt" in raised.value.message
 
 
 @TRANSPORTS

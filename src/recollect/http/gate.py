@@ -113,7 +113,7 @@ class Gate:
             visit.trouble = "the client has gone"
             return
         scope.setdefault("state", {}).update(service=self._service, caller=visit.caller, body=body)
-        asked = {**scope, "method": "GET"} if scope["method"] == "HEAD" else scope  # the same without a body, which the server drops
+        asked = {**scope, "method": "GET"} if scope["method"] == "HEAD" else scope  # the same; uvicorn leaves the body out
         try:
             await self._app(asked, _again(body, receive), visit.send)
         finally:
