@@ -88,7 +88,7 @@ READS = {
         ("history", {"id": "new"}),
     ),
     "list": Request(
-        lambda memory: page_json(memory.list(limit=3, order="oldest", timeless=True), 3),
+        lambda memory: page_json(memory.list(limit=3, order="oldest", timeless=True), 3, "oldest"),
         ("list", "--limit", "3", "--order", "oldest", "--all"), ("GET", "/v1/memories?limit=3&order=oldest&all=true", None), None,
     ),
     "settings": Request(lambda memory: memory.settings(), ("settings",), ("GET", "/v1/settings", None), None),

@@ -65,6 +65,7 @@ ORDER = (
     "gather",
     "ingest",
     "asking",
+    "paging",
     "recall",
     "links",
     "messages",

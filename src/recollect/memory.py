@@ -27,6 +27,7 @@ from .ingest import Draft, Ids, drafts
 from .inspection import Inspection, inspect
 from .messages import read_messages
 from .opening import Clock, now, open_beside, open_embedding, open_judges, open_summariser
+from .paging import keys_after
 from .pen import Pen, Writing
 from .ports import Change, Embedder, Forget, Holding, Neighborhood, Node, Receipt, Reranker
 from .query import Query, Where
@@ -201,10 +202,10 @@ class Memory:
         return self._pen.get(id)
 
     def list(self, *, limit: int = 100, order: str = "newest", after: str | Record | None = None, **asked: Any) -> list[Record]:
-        """Records, in order: newest, oldest, turns, latest. `after`: go on behind it; `timeless`: also what no longer holds."""
-        where, name = self._where(**{"roles": SHOWN, **asked}), after.id if isinstance(after, Record) else after
-        start = None if name is None else self._store.resolve(where, [name]).get(name, -1)
-        return self._store.records(self._store.select(where, order=order, limit=limit_of(limit, 100_000), after=start))
+        """Records, in order: newest, oldest, turns, latest. `after`: go on behind a record, its id or the `next` of a page;
+        `timeless`: also what no longer holds."""
+        where = self._where(**{"roles": SHOWN, **asked})
+        return self._store.records(keys_after(self._store, where, order, limit_of(limit, 100_000), after))
 
     def history(self, id: str | Record) -> list[Record]:
         """All versions of a memory, oldest first: what it superseded and what superseded it."""

@@ -11,6 +11,7 @@ from .access import Grant
 from .errors import RecollectError
 from .explain import explain_answer
 from .inspection import Inspection, Standing, pieces
+from .paging import Cursor
 from .ports import Neighborhood, Node
 from .rankings import Answer, Hit, Place, Ranking
 from .recipe_text import plain
@@ -125,11 +126,11 @@ def records_json(records: Sequence[Record]) -> dict[str, Any]:
     return {"records": [record_json(record) for record in records]}
 
 
-def page_json(records: Sequence[Record], limit: int) -> dict[str, Any]:
+def page_json(records: Sequence[Record], limit: int, order: str = "newest") -> dict[str, Any]:
     """A page of records; `next` is what to go on after, if there may be more."""
     return {
         "records": [record_json(record) for record in records],
-        "next": records[-1].id if records and len(records) == limit else None,
+        "next": str(Cursor.of(records[-1], order)) if records and len(records) == limit else None,
     }
 
 

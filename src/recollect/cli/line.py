@@ -155,7 +155,7 @@ COMMANDS = (
         (
             arg("--limit", type=int, default=50, metavar="N", help="at most so many; 50 if not given"),
             arg("--order", choices=("newest", "oldest", "turns"), default="newest", help="newest if not given"),
-            arg("--after", metavar="ID", help="go on after this record"), KIND,
+            arg("--after", metavar="ID", help="go on after this record, or the next of a page"), KIND,
             words("role", "only records of this role", "ROLE", choices=NAMED), SESSION, PROJECT, AS_OF,
             arg("--all", action="store_true", help="also what has expired or was superseded"),
         ),

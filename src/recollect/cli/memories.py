@@ -97,7 +97,7 @@ def listing(args: Namespace, screen: Screen) -> None:
     with opened(args, screen) as memory:
         records = memory.list(limit=args.limit, order=args.order, after=args.after, timeless=args.all, **_given(narrower))
     if screen.as_json:
-        screen.json(page_json(records, args.limit))
+        screen.json(page_json(records, args.limit, args.order))
         return
     rows = [(r.id, day(r.at), r.kind, r.session or "", _said(r)) for r in records]
     screen.table(rows, ("id", "at", "kind", "session", "text"), ("cyan", "dim", "", "dim"))

@@ -56,7 +56,7 @@ async def messages(desk: ToWrite, session: Session, said: shapes.Messages):
 async def listing(
     desk: AtDesk,
     limit: Annotated[int, Query(ge=1, le=1000)] = 50,
-    after: Annotated[str | None, Query(description="`next` of the page before.", max_length=400)] = None,
+    after: Annotated[str | None, Query(description="`next` of the page before.", max_length=4000)] = None,
     order: Literal["newest", "oldest", "turns"] = "newest",
     kind: Annotated[list[Kind] | None, Query()] = None,
     role: Annotated[list[Role] | None, Query()] = None,
@@ -69,7 +69,7 @@ async def listing(
     narrower = {"kinds": kind, "roles": role, "sessions": session, "projects": project, "as_of": as_of, "since": since}
     asked = {name: value for name, value in narrower.items() if value is not None}
     return await desk.read(
-        lambda memory: page_json(memory.list(limit=limit, order=order, after=after, timeless=all, **asked), limit)
+        lambda memory: page_json(memory.list(limit=limit, order=order, after=after, timeless=all, **asked), limit, order)
     )
 
 
