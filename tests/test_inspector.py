@@ -288,9 +288,23 @@ def test_the_graph_leads_from_name_to_name(page, server):
     until(page, "#entities button[data-name=Theo]").to_have_attribute("aria-pressed", "true")
     until(page, "#graph svg").to_have_attribute("aria-label", "What Theo is linked to")
     assert "married to" in page.locator("#graph").text_content() and "Antwerp" not in page.locator("#graph").text_content()
-    page.click("#graph .node:has-text('Nora') circle")
+    page.focus("#graph .edge:has-text('married to')")
+    page.keyboard.press("Enter")
+    until(page, "#detail blockquote").to_have_text("Nora married_to Theo")
+    page.focus("#graph .node:has-text('Nora')")
+    page.keyboard.press(" ")
     until(page, "#graph svg").to_have_attribute("aria-label", "What Nora is linked to")
     until(page, "#graph").to_contain_text("Antwerp")
+
+
+def test_what_is_chosen_far_below_comes_into_sight(page, server):
+    page.goto(server.url)
+    page.click("#graph .edge:has-text('married to')")
+    until(page, "#question").to_have_value("Nora married_to Theo")
+    page.wait_for_selector("#hits .memory")
+    page.click("#graph .edge:has-text('friend of')")
+    until(page, "#detail blockquote").to_have_text("Nora friend_of Priya")
+    until(page, "#detail-title").to_be_in_viewport()
 
 
 def test_a_keyboard_is_enough(page, server):

@@ -25,6 +25,12 @@ export function fill(node, ...children) {
   node.replaceChildren(...there(children));
 }
 
+// A thing that is drawn, used as a button: by pointer and by keyboard.
+export const pressed = (act) => ({
+  onclick: act,
+  onkeydown: (event) => { if (["Enter", " "].includes(event.key)) { event.preventDefault(); act(); } },
+});
+
 const there = (children) => children.flat(Infinity).filter((child) => child !== null && child !== undefined);
 
 export const short = (text, most) => (text.length > most ? `${[...text].slice(0, most - 1).join("")}…` : text);

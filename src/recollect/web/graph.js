@@ -1,7 +1,7 @@
 // Who and what the memories are about: the names most often mentioned, and around the chosen one what it is linked to.
 
 import { ask } from "./server.js";
-import { drawing, element, fill, short } from "./dom.js";
+import { drawing, element, fill, pressed, short } from "./dom.js";
 
 const WIDTH = 1200, HEIGHT = 420, STEPS = 220;
 
@@ -12,7 +12,8 @@ export async function graph(chips, canvas, choose) {
   const pick = async (name) => {
     for (const chip of chips.children) chip.setAttribute("aria-pressed", String(chip.dataset.name === name));
     const around = await ask(`/v1/neighborhood?entity=${encodeURIComponent(name)}&hops=2&limit=40`);
-    fill(canvas, drawn(around, pick, choose));
+    fill(canvas, drawn(around, pick, choose), types(around.nodes));
+    canvas.scrollLeft = (canvas.scrollWidth - canvas.clientWidth) / 2; // the chosen name is drawn in the middle
   };
   fill(chips, named.map((one) => element("button", {
     type: "button", "data-name": one.name, "aria-pressed": "false", onclick: () => pick(one.name),
@@ -20,22 +21,31 @@ export async function graph(chips, canvas, choose) {
   await pick(named[0].name);
 }
 
+// What the colours say.
+function types(nodes) {
+  const seen = [...new Set(nodes.map((node) => node.type))].sort();
+  return nodes.length > 1 ? element("ul", { class: "key" }, seen.map((type) => element("li", { class: type }, element("span"), type))) : null;
+}
+
 function drawn({ nodes, edges }, pick, choose) {
   if (!edges.length && nodes.length < 2) return element("p", { class: "note" }, "No link leads from here yet.");
-  const places = settled(nodes, edges);
-  const svg = drawing("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "group", "aria-label": `What ${nodes[0].name} is linked to` });
+  const places = settled(nodes, edges), high = [...places.values()].map((place) => place.y);
+  const top = Math.min(...high) - 30, bottom = Math.max(...high) + 42; // no room for nothing
+  const svg = drawing("svg", { viewBox: `0 ${top} ${WIDTH} ${bottom - top}`, role: "group", "aria-label": `What ${nodes[0].name} is linked to` });
   for (const edge of edges) {
     const from = places.get(edge.subject), to = places.get(edge.object);
     if (!from || !to) continue;
     svg.append(drawing("line", { x1: from.x, y1: from.y, x2: to.x, y2: to.y }),
-      drawing("text", { class: "edge", x: (from.x + to.x) / 2, y: (from.y + to.y) / 2 - 3, onclick: () => choose(edge.record) }, short(edge.predicate.replaceAll("_", " "), 24)));
+      drawing("text", {
+        class: "edge", x: (from.x + to.x) / 2, y: (from.y + to.y) / 2 - 3, tabindex: 0, role: "button",
+        "aria-label": `${edge.subject} ${edge.predicate.replaceAll("_", " ")} ${edge.object}: the memory that says so`, ...pressed(() => choose(edge.record)),
+      }, short(edge.predicate.replaceAll("_", " "), 24)));
   }
   for (const node of nodes) {
     const { x, y } = places.get(node.name), said = `${node.name}, ${node.type}, ${node.mentions} mentions`;
     svg.append(drawing("g", {
-      class: `node ${node.type}`, tabindex: 0, role: "button", "aria-label": said, onclick: () => pick(node.name),
-      onkeydown: (event) => event.key === "Enter" && pick(node.name),
-    }, drawing("circle", { cx: x, cy: y, r: 6 + Math.min(10, 2 * Math.sqrt(node.mentions)) }, drawing("title", {}, said)), drawing("text", { x, y: y + 24 }, short(node.name, 24))));
+      class: `node ${node.type}`, tabindex: 0, role: "button", "aria-label": said, ...pressed(() => pick(node.name)),
+    }, drawing("circle", { cx: x, cy: y, r: 6 + Math.min(10, 2 * Math.sqrt(node.mentions)) }, drawing("title", {}, said)), drawing("text", { x, y: y + 28 }, short(node.name, 24))));
   }
   return svg;
 }
@@ -52,7 +62,7 @@ function settled(nodes, edges) {
       if (one === other) continue;
       const dx = one.x - other.x, dy = 2 * (one.y - other.y), far = Math.max(1, dx * dx + dy * dy);
       pull.get(one).x += (9000 * dx) / far / 10;
-      pull.get(one).y += (9000 * dy) / far / 20;
+      pull.get(one).y += (9000 * dy) / far / 8;
     }
     for (const [a, b] of bound) {
       const dx = (b.x - a.x) / 25, dy = (b.y - a.y) / 12;

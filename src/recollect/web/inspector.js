@@ -44,7 +44,7 @@ function show(found, keepDials) {
   find("recipe-text").textContent = found.recipe;
   find("block").textContent = found.memory || "(nothing: there is no hit)";
   find("dropped").textContent = found.dropped.map((one) => `${one.id}: ${one.reason}`).join(" · ");
-  timeline(find("timeline"), now.records, found.hits, choose);
+  timeline(find("timeline"), now.records, found.hits, visit);
   const chosen = found.candidates.some((one) => one.id === now.chosen) ? now.chosen : found.hits[0]?.id;
   if (chosen) return choose(chosen);
   fill(find("story"));
@@ -125,9 +125,9 @@ async function look() {
     now.records = await everything();
     who.owner = find("owner").value = status.owner;
     find("facts").textContent = `${status.records} memories of ${status.owner}, embedder ${status.embedder}${status.waiting ? `, ${status.waiting} texts wait for their vectors` : ""}`;
-    timeline(find("timeline"), now.records, [], alone);
+    timeline(find("timeline"), now.records, [], visit);
     suggest();
-    await graph(find("entities"), find("graph"), choose);
+    await graph(find("entities"), find("graph"), visit);
     say("");
   } catch (error) {
     say(error);
@@ -161,9 +161,16 @@ function suggest() {
   }, short(record.text, 70))));
 }
 
-function alone(id) {
+// Choose what stands further down the page: its details come into sight. Before any question, it is the question.
+function visit(id) {
+  if (now.found) {
+    choose(id);
+    return find("detail-title").scrollIntoView({ block: "center" });
+  }
   const record = now.records.find((one) => one.id === id);
-  if (record && !now.found) { find("question").value = record.text; inspect(); }
+  if (!record) return;
+  find("question").value = record.text;
+  inspect();
 }
 
 find("ask").addEventListener("submit", async (event) => {

@@ -1,6 +1,6 @@
 // When it happened: every memory a dot, a lane a session, the hits filled and numbered.
 
-import { day, drawing, element, fill, short } from "./dom.js";
+import { day, drawing, element, fill, pressed, short } from "./dom.js";
 import { light } from "./board.js";
 
 const WIDTH = 1200, LANE = 26, LEFT = 150, LANES = 9, APART = 130;
@@ -22,6 +22,8 @@ export function timeline(node, records, hits, choose) {
   const places = apart(dated, (record) => x(record.at), y, later);
   for (const record of [...dated].sort((a, b) => later(a) - later(b))) svg.append(...dot(record, places.get(record.id), y(record), ranks.get(record.id), choose));
   fill(node, svg);
+  const shown = hits.find((hit) => places.has(hit.id)); // on a narrow screen: the first hit, in the middle
+  if (shown) node.scrollLeft = (places.get(shown.id) * node.scrollWidth) / WIDTH - node.clientWidth / 2;
 }
 
 // What was said in one hour would lie on one spot: moved apart within its lane, in its order, but never far from its time.
@@ -43,8 +45,7 @@ function dot(record, x, y, rank, choose) {
   const said = `${day(record.at)} ${record.speaker ? `${record.speaker}: ` : ""}${short(record.text, 160)}${past ? " (no longer holds)" : ""}`;
   const node = drawing("circle", {
     class: `dot${rank ? " hit" : ""}${past ? " past" : ""}`, cx: x, cy: y, r: rank ? 8 : 4.5, "data-id": record.id, role: "button",
-    tabindex: rank ? 0 : -1, "aria-label": said, onclick: () => choose(record.id), onpointerenter: () => light(record.id), onpointerleave: () => light(null),
-    onkeydown: (event) => ["Enter", " "].includes(event.key) && (event.preventDefault(), choose(record.id)),
+    tabindex: rank ? 0 : -1, "aria-label": said, ...pressed(() => choose(record.id)), onpointerenter: () => light(record.id), onpointerleave: () => light(null),
   }, drawing("title", {}, said));
   return rank ? [node, drawing("text", { class: "number", x, y: y + 3 }, String(rank))] : [node];
 }
