@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import http.client
 import json
 import os
 import re
 import sys
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 
 import pytest
 from mcp import Client
@@ -213,3 +214,35 @@ def test_tokens_hold_over_http_as_they_do_elsewhere():
 
     with running(create(memory)) as port:
         asyncio.run(asyncio.wait_for(main(port), 60))
+
+
+def test_what_is_refused_before_the_protocol_begins():
+    memory = any_memory()
+    access = Access(memory.store, memory.now)
+    token = access.create("acme/alice")[0]
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}})
+
+    def asked(port: int, method: str, path: str, **headers: str) -> tuple[int, str]:
+        line = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+        sent = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+        line.request(method, path, body if method == "POST" else None, sent | headers)
+        with closing(line):
+            answer = line.getresponse()
+            return answer.status, answer.read().decode()
+
+    with running(create(memory, ("memory", "sci"))) as port:
+        own = {"Authorization": f"Bearer {token}"}
+        assert asked(port, "POST", "/mcp", **own)[0] == 200
+        for status, code, path, headers in (
+            (401, "not_authenticated", "/mcp", {}), (401, "not_authenticated", "/mcp", {"Authorization": "Bearer x"}),
+            (403, "not_allowed", "/mcp", own | {"X-Recollect-Owner": "acme/bob"}),
+            (403, "not_allowed", "/mcp", own | {"X-Recollect-Owner": ""}),
+            (404, "not_found", "/", {}), (404, "not_found", "/docs", own), (404, "not_found", "/mcp/x", own),
+        ):  # fmt: skip
+            found, said = asked(port, "POST", path, **headers)
+            assert (found, json.loads(said)["error"]["code"]) == (status, code), (path, headers)
+        assert asked(port, "GET", "/health") == (200, '{"status":"ok"}')
+        assert json.loads(asked(port, "GET", "/ready")[1])["ready"] is True
+        assert asked(port, "GET", "/metrics")[0] == 401
+        counted = asked(port, "GET", "/metrics", **own)[1]
+        assert 'recollect_requests_total{path="/mcp",status="200"} 1' in counted and 'status="500"' not in counted

@@ -46,9 +46,7 @@ def create(
 
     inner = Documented(
         title="recollect", version=__version__, description=ABOUT, docs_url=None, redoc_url=None, lifespan=lifespan,
-        exception_handlers={
-            RecollectError: _told, RequestValidationError: _misread, HTTPException: _refused, Exception: _failed,
-        }, separate_input_output_schemas=False,
+        exception_handlers=HANDLERS, separate_input_output_schemas=False,
     )  # fmt: skip
     for door in DOORS:
         inner.router.routes.extend(door.routes)  # as they are: include_router makes them anew, without their regular expressions
@@ -97,3 +95,8 @@ def _allowed(request: Request) -> dict[str, str]:
 
 async def _failed(request: Request, error: Any) -> Response:
     return unexpected()
+
+
+HANDLERS: dict[Any, Any] = {
+    RecollectError: _told, RequestValidationError: _misread, HTTPException: _refused, Exception: _failed,
+}  # fmt: skip

@@ -11,16 +11,18 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from fastapi import FastAPI
 from mcp.server.transport_security import TransportSecuritySettings
-from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.routing import Mount
 
+from ..errors import NotFound
+from ..http import watch
+from ..http.app import HANDLERS
 from ..http.gate import HERE, App, Gate
 from ..http.metrics import Counts
 from ..http.server import Serving, open_memory, prepare
 from ..http.service import Caller, Limits, Service
-from ..http.watch import Watch
 from ..memory import Memory
 from .door import Door
 
@@ -40,7 +42,7 @@ def create(
 ) -> App:  # fmt: skip
     """The ASGI application around an open memory, which it closes when it ends."""
     service = Service(memory, limits=limits or Limits(), owner=owner, here=here)
-    service.counts = Counts((PATH,), counts)
+    service.counts = Counts((PATH, *(route.path_format for route in watch.door.routes)), counts)
 
     def whose(request: Any) -> tuple[Caller, str]:
         caller = request.scope["state"]["caller"]
@@ -52,13 +54,17 @@ def create(
     )  # fmt: skip
 
     async def checked(scope: Any, receive: Any, send: Any) -> None:
+        if scope["path"] != PATH:
+            raise NotFound(hint=f"The tools are at {PATH}.")
         whose(Request(scope))  # whoever may not name that owner is told so before the protocol begins
         await tools(scope, receive, send)
 
     @asynccontextmanager
-    async def lifespan(app: Starlette):
+    async def lifespan(app: FastAPI):
         async with tools.router.lifespan_context(tools):
             yield
         await service.threads.end(memory.close)
 
-    return Gate(Starlette(routes=[Mount("/", checked)], lifespan=lifespan), service, Watch(service))
+    inner = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, lifespan=lifespan, exception_handlers=HANDLERS)
+    inner.router.routes.extend([*watch.door.routes, Mount("/", checked)])
+    return Gate(inner, service, watch.Watch(service))
