@@ -202,16 +202,16 @@ def test_list_pages_in_an_order(goa):
 
 def test_export_and_import_carry_every_field_and_repeat_harmlessly(goa, here):
     goa("remember", "They moved to Pune.", "--id", "m4", "--supersedes", "m1", "--at", "ageless", "--meta", "a=b")
-    assert goa("export", "out.jsonl").out == "Exported 4 to out.jsonl.\n"
+    assert goa("export", "out.jsonl").out == "Exported 5 to out.jsonl.\n"
     assert goa("export", "out.jsonl").status == 1, "a file is not replaced unasked"
     assert goa("--db", "other.db", "import", "out.jsonl", "--json").json == {
-        "added": 4, "unchanged": 0, "differing": 0, "waiting": 0,
+        "added": 5, "unchanged": 0, "differing": 0, "waiting": 0,
     }  # fmt: skip
-    assert goa("--db", "other.db", "import", "out.jsonl", "--json").json["unchanged"] == 4
+    assert goa("--db", "other.db", "import", "out.jsonl", "--json").json["unchanged"] == 5
     assert goa("--db", "other.db", "export").out == (here / "out.jsonl").read_text()
     assert [line.split("\t")[0] for line in goa("--db", "other.db", "history", "m4").out.splitlines()] == ["m1", "m4"]
     assert goa("--db", "other.db", "recall", "accordions").out.split("\t")[2] == "m2"
-    assert goa("--owner", "bob", "import", "-", "--json", stdin=(here / "out.jsonl").read_text()).json["added"] == 4
+    assert goa("--owner", "bob", "import", "-", "--json", stdin=(here / "out.jsonl").read_text()).json["added"] == 5
     assert {record["owner"] for record in goa("--owner", "bob", "list", "--json").json["records"]} == {"bob"}
 
 

@@ -54,7 +54,8 @@ def test_a_turn_holds_both_sides(open_memory):
     assert [record.id for record in made] == [record.id for record in turns(memory)]
     assert told(memory) == [
         (1, None, "User: Hi, I'm Nora. I'm allergic to walnuts.\nAssistant: Noted!",
-         {"user": CHAT[0]["content"], "assistant": "Noted!", "next_user": "I'd love a cake for Sunday."}),
+         {"user": CHAT[0]["content"], "assistant": "Noted!", "next_user": "I'd love a cake for Sunday.",
+          "personal_info": "I'm allergic to walnuts."}),
         (2, "User", "I'd love a cake for Sunday.", {"user": "I'd love a cake for Sunday."}),
     ]  # fmt: skip
     assert {(one.kind, one.role, one.session, one.project, one.tags) for one in made} == {
@@ -249,7 +250,7 @@ def test_a_view_that_came_later_gets_its_vector():
     memory.remember_messages(CHAT, session="s1")
     memory.flush()
     assert {(lane["view"], lane["count"]) for lane in memory.status()["vectors"]} == {
-        ("full", 4), ("user", 3), ("assistant", 3), ("next_user", 2),
+        ("full", 4), ("user", 3), ("assistant", 3), ("next_user", 2), ("personal_info", 1),
     }  # fmt: skip
 
 

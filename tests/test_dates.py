@@ -29,6 +29,14 @@ en | I saw her on Friday | 2023-06-09
 en | on Wednesday next week | 2023-06-21
 en | We went in March | 2023-03-01 2023-03-31
 en | We will go in March | 2024-03-01 2024-03-31
+en | We're flying to Rome in March | 2024-03-01 2024-03-31
+en | I was visiting Rome in March | 2023-03-01 2023-03-31
+en | last week on Tuesday | 2023-06-06
+de | letzte Woche am Dienstag war es kalt und es regnete | 2023-06-06
+es | la semana pasada el martes fuimos a la playa | 2023-06-06
+en | in the first week of October 2022 | 2022-10-01 2022-10-07
+en | What did we sell in Q3 2022? | 2022-07-01 2022-09-30
+zh | 半年前我住在这里 | 2022-12-01 2022-12-31
 en | in May last year | 2022-05-01 2022-05-31
 en | last summer | 2022-06-01 2022-08-31
 en | What did we plan last spring? | 2023-03-01 2023-05-31

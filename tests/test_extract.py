@@ -36,7 +36,27 @@ My birthday is May 5th | Rajesh has birthday on May 5th
 I work for the Red Cross | Rajesh works at the Red Cross
 I used to work at Google. | Rajesh used to work at Google
 I got a new job at Stripe! | Rajesh works at Stripe
-I'm a senior software engineer at Google | Rajesh works as senior software engineer
+I'm a senior software engineer at Google | Rajesh works as senior software engineer; Rajesh works at Google
+My wife is a nurse at Mercy Hospital. | Rajesh's wife works as nurse; Rajesh's wife works at Mercy Hospital
+I just started working as a nurse. | Rajesh works as nurse
+I'm the CEO of Foo Labs. | Rajesh works at Foo Labs
+I love my new job at Netflix. | Rajesh likes new job; Rajesh works at Netflix
+I lost my job at Intel. | Rajesh used to work at Intel
+I got laid off from Intel | Rajesh used to work at Intel
+I work remotely for a company called Zapier. | Rajesh works at Zapier
+I studied physics at MIT. | Rajesh used to study at MIT
+I was born in 1988 in Lyon. | Rajesh was born in Lyon; Rajesh was born on 1988
+I'm from Naples originally but live in London now. | Rajesh is from Naples; Rajesh lives in London
+We live on Baker Street in London. | Rajesh lives in London
+Our son Leo turned 7 last Saturday. | Leo has the age 7; Rajesh is a parent of Leo
+My mother-in-law Ruth is visiting. | Rajesh is a relative of Ruth
+I broke up with Daniel last week. | Rajesh was the partner of Daniel
+I've been vegan since 2019. | Rajesh is vegan
+I'm not vegan anymore. | Rajesh was vegan
+I'm 32 and single. | Rajesh has the age 32
+I have a cat named Milo and a dog named Rex. | Rajesh has the pet Milo; Rajesh has the pet Rex
+My email is now ana@x.org | Rajesh has the email ana@x.org
+Priya's birthday is 5 May. | Priya has birthday on 5 May
 My mom is a teacher. | Rajesh's mom works as teacher
 I work as a nurse. | Rajesh works as nurse
 I'm married to Priya. | Rajesh is married to Priya
@@ -113,6 +133,7 @@ Sounds like a great plan
 Looks like rain
 Dancing likes nobody
 I'm 100% sure
+I'm 10 minutes late.
 I turned 30 pages
 I was born to run
 Call me later

@@ -163,7 +163,7 @@ def test_conversations_go_on_after_a_journey_with_all_that_is_kept_of_them(open_
 
 
 def test_another_owner_takes_it_over_whole(open_memory):
-    memory = open_memory(embedder="hashing:16")
+    memory = open_memory(embedder="hashing:16", extractor="none")
     memory.remember("Priya lives in Goa.", id="m1", links=[("Priya", "lives in", "Goa")])
     memory.remember("Priya lives in Pune.", id="m2", supersedes="m1")
     memory.remember("Priya: lives in: Pune", id="f1", role="derived", kind="relationship", source="record:m2")

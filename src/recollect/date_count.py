@@ -43,7 +43,9 @@ def resolved(mark: Mark, anchor: date | None, future: bool | None) -> Days | Non
 def _absolute(what: str, values: tuple) -> bool:
     if what == "range":
         return all(_absolute(*part) for part in values)
-    return what in ("date", "season") and isinstance(values[0], int)
+    if what == "week_of":
+        return _absolute(*values[1:])
+    return what in ("date", "season", "quarter") and isinstance(values[0], int)
 
 
 def _day_from(anchor: date, future: bool | None, offset: int) -> Days:
@@ -132,6 +134,18 @@ def _near_days(anchor: date, future: bool | None, side: str, count: int, unit: i
     return (far, edge) if sign < 0 else (edge, far)
 
 
+def _quarter(anchor: date, future: bool | None, year: int, number: int) -> Days:
+    months = year * 12 + 3 * (number - 1)
+    return _first_of(months), _first_of(months + 3)
+
+
+def _week_of(anchor: date, future: bool | None, number: int, what: str, values: tuple) -> Days:
+    """The first week of October is its first seven days."""
+    first, after = _RESOLVE[what](anchor, future, *values)
+    start = first + 7 * (number - 1) * DAY
+    return start, min(start + 7 * DAY, after)
+
+
 def _range(anchor: date, future: bool | None, one: tuple, other: tuple) -> Days:
     """From one to the other. A year that one of them has holds for both; without any, they follow each other."""
     (what, values), (what2, values2) = one, other
@@ -153,7 +167,7 @@ def _range(anchor: date, future: bool | None, one: tuple, other: tuple) -> Days:
 
 _RESOLVE: Mapping[str, Callable[..., Days]] = {
     "day": _day_from, "ago": _ago, "ahead": _ahead, "turn": _turn, "date": _date, "season": _season_of, "weekday": _weekday,
-    "weekend": _weekend, "recent": _recent, "near": _near_days, "range": _range,
+    "weekend": _weekend, "recent": _recent, "near": _near_days, "range": _range, "quarter": _quarter, "week_of": _week_of,
 }  # fmt: skip
 
 

@@ -173,10 +173,30 @@ def _turned(items: Sequence[Item], i: int) -> Read:
         if count and turn and "unit" in items[i + 2].says:
             return i + 3, "turn", (turn, "unit", items[i + 2].says["unit"], count)
         thing = _thing(other)
-        return None if thing is None else (i + 2, "turn", (turn, *thing, 1))
+        return None if thing is None else _weekday_of(items, i + 2, turn, thing)
     if "turn" in other.says and other.word not in phrases(("en",)) and not items[i].comma:
         thing = _thing(one)
-        return None if thing is None else (i + 2, "turn", (int(other.says["turn"]), *thing, 1))
+        return None if thing is None else _weekday_of(items, i + 2, int(other.says["turn"]), thing)
+    return None
+
+
+def _weekday_of(items: Sequence[Item], i: int, turn: int, thing: tuple[str, int | str]) -> Read:
+    """Last week, or its Tuesday: "last week on Tuesday", "letzte Woche am Dienstag"."""
+    day = items[_skip(items, i, 1, also="at")]
+    if thing == ("unit", "w") and "weekday" in day.says:
+        return _skip(items, i, 1, also="at") + 1, "turn", (turn, "week", day.says["weekday"], 1)
+    return i, "turn", (turn, *thing, 1)
+
+
+def _part(items: Sequence[Item], i: int) -> Read:
+    """The first week of October, Q1 2025."""
+    if items[i].word == "q" and 1 <= items[i + 1].day <= 4 and items[i + 2].year:
+        return i + 3, "quarter", (items[i + 2].year, items[i + 1].day)
+    if "first" in items[i].says and items[i + 1].says.get("unit") == "w" and "of" in items[i + 2].says:
+        inner = _one(items, _skip(items, i + 2, 1))
+        if inner is None and "month" in items[_skip(items, i + 2, 1)].says:
+            inner = (k := _skip(items, i + 2, 1)) + 1, "date", (None, items[k].says["month"])
+        return None if inner is None else (inner[0], "week_of", (int(items[i].says["first"]), *inner[1:]))
     return None
 
 
@@ -267,7 +287,7 @@ def _bare(items: Sequence[Item], i: int) -> Read:
 
 
 _RULES = (
-    _whole, _near, _named_day, _counted, _day_and_month, _month_and_day, _month_or_season_of_year, _turned, _bare,
+    _whole, _part, _near, _named_day, _counted, _day_and_month, _month_and_day, _month_or_season_of_year, _turned, _bare,
 )  # fmt: skip
 _ENGLISH = phrases(("en",))
 _NOT_TOMORROW = frozenset({"la", "por", "cada", "buenos", "am", "guten", "jeden", "eines", "diesen", "una", "toda"})

@@ -142,6 +142,12 @@ _TABLES = {
     },
 }  # fmt: skip
 
+# "We're flying to Rome in May" is to come: what is planned is told as if it were going on.
+PRESENT = frozenset({"m", "re", "s", "am", "are", "is"})
+COMING = frozenset({
+    "moving", "visiting", "flying", "leaving", "traveling", "travelling", "hosting", "attending", "heading", "getting",
+    "marrying", "starting", "returning", "having", "throwing", "running",
+})  # fmt: skip
 # Also other words, or names: a date only with a number, a turn or a preposition beside them.
 UNSURE = frozenset({"may", "march", "april", "june", "august", "mars", "marzo", "mai", "so"})
 

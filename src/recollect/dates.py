@@ -14,11 +14,12 @@ import re
 from collections.abc import Iterator, Sequence
 from datetime import UTC, date, datetime, time
 from functools import lru_cache
+from itertools import pairwise
 from typing import NamedTuple
 
 from .date_count import FIRST, LAST, Mark, resolved
 from .date_rules import Item, match
-from .date_words import LANGUAGES, phrases, triggers
+from .date_words import COMING, LANGUAGES, PRESENT, phrases, triggers
 from .dates_han import han_marks
 from .records import Span
 from .tokens import language_of
@@ -144,7 +145,7 @@ def _figures(token: re.Match[str]) -> tuple[int, ...]:
 def _marks(items: Sequence[Item]) -> Iterator[Mark]:
     place = 1
     while place < len(items) - PADDING:
-        found = match(items, place) if items[place].says or items[place].figures else None
+        found = match(items, place) if items[place].says or items[place].figures or items[place].word == "q" else None
         if found is None:
             place += 1
         else:
@@ -155,7 +156,7 @@ def _marks(items: Sequence[Item]) -> Iterator[Mark]:
 def _tense(items: Sequence[Item], mark: Mark, default: bool | None, asks: bool) -> bool | None:
     """Whether the date's sentence speaks of the future: by the nearest word that tells before it, then behind it."""
     said: list[bool] = []
-    for item in items:
+    for before, item in pairwise(items):
         if not item.says and not item.word and not item.figures:  # a break
             if item.start >= mark.end:
                 break
@@ -165,6 +166,8 @@ def _tense(items: Sequence[Item], mark: Mark, default: bool | None, asks: bool) 
             if item.start >= mark.end and said:
                 break
             said.append("future" in item.says)
+        elif item.word in COMING and before.word in PRESENT and not (item.start >= mark.end and said):
+            said.append(True)
     if not said:
         return default
     return all(said) if asks else said[-1]

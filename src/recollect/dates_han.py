@@ -41,6 +41,7 @@ _ANY = re.compile(
         (?:(?P<m>{_N})月(?:の?(?P<d>{_N})[日号號])?|(?P<s>[{_SEASONS}])[天季]?)?)
     | (?P<counted>(?P<n>{_N})(?P<u>天|日|[个個]?星期|週間|周间|周|週|[个個かヶカヵ]月|年)
         (?:之|以)?(?P<side>前|后|後)(?![一年天]))
+    | (?P<half>半年)(?:之|以)?(?P<half_side>前|后|後)
     | (?P<day>{"|".join(sorted(_DAYS, key=len, reverse=True))})
     | (?P<weekly>(?P<wt>{"|".join(sorted(_TURNS, key=len, reverse=True))})(?:周|週|星期|礼拜|禮拜)
         の?(?P<wd>[一二三四五六日天末]|[月火水木金土日]曜日?)?)
@@ -86,11 +87,7 @@ def _relation(text: str, end: int) -> str:
 
 
 def _meant(found: re.Match[str]) -> tuple[str, tuple]:
-    kind = next(
-        name
-        for name in ("feasted", "full", "yearly", "counted", "day", "weekly", "monthly", "seasonal", "zhday", "jaday", "md_m")
-        if found[name]
-    )
+    kind = next(name for name in _KINDS if found[name])
     return _KINDS[kind](found)
 
 
@@ -151,6 +148,7 @@ def _count(text: str) -> int:
 
 _KINDS = {
     "feasted": _feasted, "full": _full, "yearly": _yearly, "counted": _counted, "weekly": _weekly, "monthly": _monthly,
+    "half": lambda found: ("ago", (-6 if found["half_side"] == "前" else 6, "m")),
     "day": lambda found: ("day", (_DAYS[found["day"]],)),
     "seasonal": lambda found: ("season", (("turn", 0), _SEASONS.index(found["st"]) + 1)),
     "zhday": lambda found: ("weekday", (_weekday(found["zhday"]),)),

@@ -96,7 +96,7 @@ def type_of(name: str, before: str = "", after: str = "", known: Mapping[str, st
         or _AT_PROJECT.search(before)
     ):
         return "project"
-    if _AT_WORK.search(before):
+    if _AT_WORK.search(before) and not (words[0] in FIRST_NAMES and before.rstrip().endswith("with")):
         return "organisation"
     if words[0] in FIRST_NAMES and len(words) <= 3:
         return "person"

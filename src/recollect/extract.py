@@ -13,11 +13,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from types import MappingProxyType
 
 from .dates import dates_in
 from .entities import NAME, Named, is_name, is_place, names_in, type_of
 from .name_words import FIRST_NAMES
+from .parts import sides
 from .ports import Extraction
 from .records import EMPTY, Entity, Link, Record, Span
 from .statements import EVENT, PERSONAL, PREFERENCE, Sentence, Statement, sentences_in
@@ -26,8 +28,9 @@ from .tokens import language_of
 LONGEST = 20_000  # characters of a text that are read
 MOST_LINKS = 50
 NOBODY = "user"  # whose facts they are when nobody is named
+FACETS = (PERSONAL, PREFERENCE, EVENT)
 ASSISTANTS = frozenset({"assistant", "ai", "bot", "model", "system", "tool", "agent"})
-_UNREAD = frozenset({"session", "summary", "derived"})  # they say again what their turns said
+_UNREAD = frozenset({"session", "summary", "derived", "part", "thread"})  # they say again what their turns said
 
 # What a link can say, as a sentence of it reads: while it holds, and when it is over. `favorite_…` ends in what is meant.
 PREDICATES: Mapping[str, tuple[str, str]] = MappingProxyType(
@@ -116,11 +119,11 @@ def extracted(record: Record, people: Iterable[str] = ()) -> Extraction:
     dates = dates_in(text, record.at)
     if is_assistant(record):
         return Extraction(entities=_merged(_sure(names_in(text, people)), {}), dates=dates)
-    said = _CODE.sub(" ", record.views["user"][:LONGEST]) if "user" in record.views else text
-    links, statements, views = _told(said, record, dates)
+    me, said = heard(record)
+    links, statements, views = _told(_CODE.sub(" ", said), me, record.at or record.recorded_at, dates)
     arrows = _arrows(text)
-    named = _people_of(arrows) + _named_by(statements, record) + names_in(text, people)
-    entities = _merged(named, _also(text) | _calls(statements, record))
+    named = _people_of(arrows) + _named_by(statements, me) + names_in(text, people)
+    entities = _merged(named, _also(text) | _calls(statements, me))
     return Extraction(entities=entities, links=(*links, *arrows)[:MOST_LINKS], dates=dates, views=views)
 
 
@@ -131,21 +134,32 @@ def fact_text(link: Link, over: bool = False) -> str:
         return f"{_upper(link.subject)}'s favorite {thing} {'was' if over else 'is'} {link.object}"
     says = PREDICATES.get(link.predicate)
     said = says[over] if says else link.predicate.replace("_", " ")
+    if not says and " " in link.predicate:
+        return f"{link.subject} -> {link.object}: {link.predicate}"
     if says and link.subject.endswith(("parents", "children", "kids")):
         said = _plural(said)
     return f"{_upper(link.subject)} {said} {link.object}"
 
 
 def speaker_of(record: Record) -> str:
-    """Whom "I" means in a record."""
+    """Whom "I" means in a record: its speaker, or whom a turn of two sides names for the user's."""
     name = (record.speaker or "").strip()
-    return NOBODY if not name or name.lower() in ("human", "me", "i") else name
+    if not name and "user" in record.views and len(both := sides(record)) == 2:
+        name = both[0][0].removesuffix(": ").strip()
+    return NOBODY if not name or name.lower() in ("human", "me", "i", NOBODY) else name
+
+
+def heard(record: Record) -> tuple[str, str]:
+    """Whom "I" means in a record, and what statements are looked for in: of a turn, what the user said."""
+    return speaker_of(record), record.views.get("user", record.text)[:LONGEST]
 
 
 # --- statements --------------------------------------------------------------------------------------------------------
 
 
-def _told(said: str, record: Record, dates: Sequence[Span]) -> tuple[list[Link], list[Statement], Mapping[str, str]]:
+def _told(
+    said: str, me: str, at: datetime, dates: Sequence[Span]
+) -> tuple[list[Link], list[Statement], Mapping[str, str]]:
     """The links of a text, the statements behind them, and the sentences that tell of the person, tastes and events."""
     links: dict[tuple[str, str, str], Link] = {}
     every: list[Statement] = []
@@ -156,7 +170,7 @@ def _told(said: str, record: Record, dates: Sequence[Span]) -> tuple[list[Link],
             facets[facet].append(sentence.text)
         every += sentence.statements
         for statement in sentence.statements:
-            link = _link(statement, record)
+            link = _link(statement, me, at)
             links.setdefault((link.subject, link.predicate, link.object), link)
     views = {facet: " ".join(dict.fromkeys(sentences)) for facet, sentences in facets.items() if sentences}
     return list(links.values()), every, MappingProxyType(views) if views else EMPTY
@@ -175,8 +189,7 @@ def _facets(sentence: Sentence, dates: Sequence[Span]) -> set[str]:
     return told
 
 
-def _link(statement: Statement, record: Record) -> Link:
-    me, told = speaker_of(record), record.at or record.recorded_at
+def _link(statement: Statement, me: str, told: datetime) -> Link:
     subject = _whose(statement.subject, me)
     return Link(
         subject=subject, predicate=statement.predicate, object=_whose(statement.object, me) if statement.object else me,
@@ -209,9 +222,9 @@ def _people_of(arrows: Sequence[Link]) -> list[Named]:
     return [Named(name, of if (of := type_of(name)) != "thing" or " " in name else "person") for name in ends]
 
 
-def _named_by(statements: Sequence[Statement], record: Record) -> list[Named]:
+def _named_by(statements: Sequence[Statement], me: str) -> list[Named]:
     """Whom statements are about, and what they name."""
-    me, found = speaker_of(record), []
+    found = []
     for statement in statements:
         found.append(Named(_whose(statement.subject, me), "person"))
         if statement.kind and statement.object:
@@ -229,9 +242,9 @@ def _also(text: str) -> dict[str, list[str]]:
     return found
 
 
-def _calls(statements: Sequence[Statement], record: Record) -> dict[str, list[str]]:
+def _calls(statements: Sequence[Statement], me: str) -> dict[str, list[str]]:
     """What speakers call their people: "my mom Priya" makes Mom another name of Priya, "call me Bob" Bob one of the speaker."""
-    me, found = speaker_of(record), {}
+    found: dict[str, list[str]] = {}
     for one in statements:
         if one.predicate == "name" and not one.subject:
             found.setdefault(me, []).append(one.object)

@@ -26,10 +26,10 @@ from .gather import pointed
 from .ingest import Draft, Ids, drafts
 from .inspection import Inspection, inspect
 from .messages import read_messages
-from .opening import Clock, now, open_beside, open_embedding, open_judges, open_summariser
+from .opening import Clock, now, open_beside, open_embedding, open_extractor, open_judges, open_summariser
 from .paging import keys_after
 from .pen import Pen, Writing
-from .ports import Change, Embedder, Forget, Holding, Neighborhood, Node, Receipt, Reranker
+from .ports import Change, Embedder, Extractor, Forget, Holding, Neighborhood, Node, Receipt, Reranker
 from .query import Query, Where
 from .rankings import Answer
 from .recall import recall
@@ -52,10 +52,11 @@ class Memory:
     def __init__(
         self, store: Store, scope: Scope, *, embedding: Embedding | None, recipe: Recipe, clock: Clock,
         worker: Worker | None = None, summariser: Summariser | None = None, judges: Judges | None = None,
+        extractor: Extractor | None = None,
     ) -> None:  # fmt: skip
         self.scope = scope
         self._store, self._embedding, self._base, self._clock = store, embedding, recipe, clock
-        self._judges, self._pen = judges, Pen(store, scope, embedding, self._now, Ids(), {})
+        self._judges, self._pen = judges, Pen(store, scope, embedding, self._now, Ids(), {}, extractor)
         self._summariser = summariser or summaries.RULES
         self._worker = worker or (Worker(store, embedding) if embedding is not None else None)
         self._live: tuple[Mapping[str, Any], Recipe] | None = None
@@ -70,6 +71,7 @@ class Memory:
         embedder: Embedder | str | None = None,
         summariser: Summariser | str | None = None,
         reranker: Reranker | str | None = None,
+        extractor: Extractor | str | None = None,
         clock: Clock | None = None,
         settings: Settings | None = None,
         scope: Scope | None = None,
@@ -85,6 +87,7 @@ class Memory:
         base = as_recipe(recipe if recipe is not None else settings.recipe)
         embedding = open_embedding(embedder if embedder is not None else settings.embedder, settings)
         judges = open_judges(reranker if reranker is not None else settings.reranker, settings)
+        reader = open_extractor(extractor if extractor is not None else settings.extractor)
         store = open_beside(url, settings, vector, graph)
         try:
             summariser = open_summariser(summariser if summariser is not None else settings.summariser, settings, store)
@@ -92,6 +95,7 @@ class Memory:
             store.close()
             raise
         own = {"embedding": embedding, "clock": clock or now, "summariser": summariser, "judges": judges}
+        own["extractor"] = reader
         return _kind(cls, settings)(store, scope, recipe=base, **own)
 
     def for_owner(self, owner: str | Scope) -> Memory:
@@ -99,7 +103,7 @@ class Memory:
         scope = owner if isinstance(owner, Scope) else Scope(owner=owner)
         return type(self)(
             self._store, scope, recipe=self._base, embedding=self._embedding, clock=self._clock, worker=self._worker,
-            summariser=self._summariser, judges=self._judges,
+            summariser=self._summariser, judges=self._judges, extractor=self._pen.extractor,
         )  # fmt: skip
 
     # Write

@@ -41,6 +41,7 @@ NO_NAMES = _set("""
     moreover furthermore meanwhile instead otherwise besides although though because unless whether did didn't don't doesn't
     isn't aren't wasn't won't can't couldn't i'm i've i'd i'll it's that's there's what's let's you're we're they're he's
     she's who's here's is're mom mum dad mama papa mother father grandma grandpa grandmother grandfather sis bro uncle aunt
+    ceo cto cfo coo vp hr
     und der die das ich wir sie er es ist ein eine mein meine nicht aber wenn dann heute gestern morgen hallo danke ja nein el
     la los las un una yo mi tu su es no sí hola gracias ayer hoy pero que cuando le les un une je tu il elle nous vous mon ma
     mes est bonjour merci oui non mais quand hier
@@ -125,7 +126,8 @@ _KIN = {
     "partner_of": "girlfriend boyfriend partner fiancé fiancée fiance fiancee",
     "friend_of": "friend buddy bestie roommate flatmate neighbor neighbour",
     "works_with": "boss manager colleague coworker co-worker teammate mentor",
-    "relative_of": "grandma grandmother grandpa grandfather granny aunt auntie uncle cousin nephew niece grandson granddaughter",
+    "relative_of": "grandma grandmother grandpa grandfather granny aunt auntie uncle cousin nephew niece grandson granddaughter"
+    " mother-in-law father-in-law brother-in-law sister-in-law stepmother stepfather stepson stepdaughter",
 }  # fmt: skip
 RELATIONS = {word: predicate for predicate, words in _KIN.items() for word in words.split()}
 PETS = _set(

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 from . import summaries
 from .embed import Embedding, beside
 from .errors import InvalidSetting
-from .ports import Embedder, Reranker
+from .extract import Rules
+from .ports import Embedder, Extractor, Reranker
 from .rerank import Judges
 from .settings import Settings, models_folder
 from .stores import open_store
@@ -75,6 +76,15 @@ def open_summariser(spec: Summariser | str, settings: Settings, store: Store) ->
     if spec == "llm" and chat is None:
         raise InvalidSetting("The summariser llm needs a language model.", hint="Set chat_model; see docs/settings.md.")
     return ByChat(chat) if chat is not None else summaries.RULES
+
+
+def open_extractor(spec: Extractor | str) -> Extractor | None:
+    """The extractor of a name, `rules` or `none`, or the object itself."""
+    if not isinstance(spec, str):
+        return spec
+    if spec not in ("rules", "none"):
+        raise InvalidSetting(f"There is no extractor {spec!r:.60}.", hint='It is "rules", "none", or an object of your own.')
+    return Rules() if spec == "rules" else None
 
 
 def open_chat(settings: Settings, store: Store) -> Chat | None:

@@ -14,10 +14,12 @@ from . import conversations
 from .asking import sight
 from .embed import Embedding
 from .errors import UnknownRecord
+from .facts import Book
 from .ingest import Ids, additions, amended, as_they_are, fresh, pending
+from .learning import Lesson, reread, restated
 from .parts import in_parts, part_ids
-from .ports import Amend, Change, Forget, Store
-from .records import PART, Record, Scope
+from .ports import Amend, Change, Extractor, Forget, Store
+from .records import PART, Record, Scope, moment
 from .threads import Archive
 
 
@@ -38,6 +40,7 @@ class Pen(NamedTuple):
     clock: Callable[[], int]
     ids: Ids
     archives: dict[str, Archive]
+    extractor: Extractor | None = None
 
     def get(self, id: str | Record) -> Record:
         """One record, the owner's or shared by the tenant, whether it still holds or not."""
@@ -62,13 +65,17 @@ class Pen(NamedTuple):
         """New records, and what changes with them; `others` are written along."""
         now = self.clock()
         links = conversations.Links(self.store, self.scope, now)
-        settled = list if others else links.settle  # a conversation brings its links
+        lesson = Lesson(self.extractor, self.store, sight(self.scope, now), moment(now))
+
+        def settled(records: list[Record]) -> list[Record]:
+            return lesson.read(records if others else links.settle(records))  # a conversation brings its links
+
         adds = additions(drafts, self.scope, now, self.ids, self.embedding, self.store, settled=settled)
         made = [add.record for add in adds if add.record.role != PART]
         olds = [(record, about.get("supersedes")) for record, (_, about) in zip(made, drafts, strict=True)]
-        own, shared = self._superseding(olds)
+        own, shared, replaced = self._superseding(olds)
         linked = [change for old, views in links.amended for change in self.amending(old, {"views": views})]
-        return Writing(made, [*others, *linked, *adds, *own], shared)
+        return Writing(made, [*others, *linked, *adds, *own, *lesson.changes(replaced)], shared)
 
     def adding(self, records: Sequence[Record]) -> list[Change]:
         """Records that were made elsewhere."""
@@ -78,11 +85,14 @@ class Pen(NamedTuple):
         """Fields a caller changes, checked, and what else changes with them."""
         said = {**fields, "text": fresh(fields["text"])} if "text" in fields else fields
         changed = amended(old, said, self.scope, self.clock())
-        beside = conversations.following(self.room(old), old, dataclasses.replace(old, **changed))
-        return [*self.amending(old, changed, expected), *beside]
+        new = dataclasses.replace(old, **changed)
+        beside = conversations.following(self.room(old), old, new)
+        facts = restated(self.extractor, self._book(), old, new) if old.owner == self.scope.owner else []
+        return [*self.amending(old, changed, expected), *beside, *facts]
 
     def amending(self, old: Record, changed: Mapping[str, Any], expected: Record | None = None) -> list[Change]:
-        """A record with other fields, and the parts it is searched in then."""
+        """A record with other fields, what it speaks of then, and the parts it is searched in."""
+        changed = reread(self.extractor, old, changed)
         new, parts = in_parts(dataclasses.replace(old, **changed))
         fields = {**changed, "metadata": new.metadata} if new.metadata != old.metadata else changed
         amend = Amend(id=old.id, fields=fields, pending=self._waiting(new, fields), expected=expected)
@@ -91,7 +101,9 @@ class Pen(NamedTuple):
     def forgetting(self, record: Record, expected: Record | None = None) -> list[Change]:
         """A record, its parts, and what else changes when it goes."""
         beside = conversations.following(self.room(record), record, None)
-        return [Forget(id=record.id, expected=expected), *self._without_parts(record), *beside]
+        book = self._book()
+        book.withdraw(record)
+        return [Forget(id=record.id, expected=expected), *self._without_parts(record), *beside, *book.amends()]
 
     def room(self, record: Record) -> conversations.Room:
         """The session a record belongs to."""
@@ -100,6 +112,10 @@ class Pen(NamedTuple):
             self.store, Scope(owner=record.owner), record.session or "", self.clock(), self.amending, self.adding, about=about,
             archives=self.archives,
         )  # fmt: skip
+
+    def _book(self) -> Book:
+        now = self.clock()
+        return Book(self.store, sight(self.scope, now), moment(now))
 
     def _keys(self, ids: Sequence[str], *, shared: bool = True) -> dict[str, int]:
         return self.store.resolve(sight(self.scope, self.clock(), shared=shared, timeless=True), ids)
@@ -118,17 +134,21 @@ class Pen(NamedTuple):
         there = self._keys(ids, shared=False) if ids else {}
         return [Forget(id=id) for id in ids if id in there]
 
-    def _superseding(self, records: Iterable[tuple[Record, str | None]]) -> tuple[list[Amend], list[Amend]]:
-        """What new records change in those they supersede: in the owner's own, earlier in the batch too, and in the tenant's."""
-        earlier, changes = {}, ([], [])
+    def _superseding(
+        self, records: Iterable[tuple[Record, str | None]]
+    ) -> tuple[list[Amend], list[Amend], dict[str, Record]]:
+        """What new records change in those they supersede: in the owner's own, earlier in the batch too, and in the tenant's;
+        and, by the id of each, whose place it takes."""
+        earlier, changes, replaced = {}, ([], []), {}
         for record, name in records:
             if name is not None:
                 old = earlier.get(name) or self.get(name)
                 fields = {"superseded_by": record.id, "superseded_at": record.recorded_at}
                 waiting = () if name in earlier else self._waiting(old, fields)
                 changes[old.owner != self.scope.owner].append(Amend(id=old.id, fields=fields, pending=waiting))
+                replaced[record.id] = old
             earlier[record.id] = record
-        return changes
+        return *changes, replaced
 
     def _waiting(self, record: Record, changed: Mapping[str, Any]) -> list[tuple[str, str]]:
         """What a changed record needs vectors for: every view of a new text, else those this model has none of yet."""

@@ -245,10 +245,12 @@ def _memsense() -> Recipe:
 
 def _annie() -> Recipe:
     sources = {"lexical": 4, "vector": 2, "graph": 1}
+    edges = {"graph": ("relationship",)}  # the page's graph returns edges, and no segments
+    routes = (RouteSpec(kind=kind, pool=Pool(times=times), kinds=edges.get(kind, ())) for kind, times in sources.items())
     return Recipe(
-        name="annie", routes=tuple(RouteSpec(kind=kind, pool=Pool(times=times)) for kind, times in sources.items()), limit=5,
-        pool=Pool(times=sum(sources.values())), decay="half-life", floor=0.3, evergreen=("person", "place", "relationship"),
-        mmr=0.7, redundancy=(("words", 1.0),), mmr_pool=Pool(least=20), normalise=True,
+        name="annie", routes=tuple(routes), limit=5, pool=Pool(times=sum(sources.values())), decay="half-life", floor=0.3,
+        evergreen=("person", "place", "relationship"), mmr=0.7, redundancy=(("words", 1.0),), mmr_pool=Pool(least=20),
+        normalise=True,
     )  # fmt: skip
 
 

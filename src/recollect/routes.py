@@ -18,9 +18,10 @@ from .ports import Found, Store
 from .query import Query, Where
 from .rankings import FAILED, RAN, SKIPPED, TIMED_OUT, Ranking
 from .recipes import Recipe, RouteSpec
-from .records import PART
+from .records import DERIVED, PART
 from .spaces import Others, merged
 from .temporal import found_in_time
+from .tokens import fold
 
 if TYPE_CHECKING:
     import numpy as np
@@ -201,7 +202,37 @@ def _graph(spec: RouteSpec, where: Where, query: Query, recipe: Recipe, vectors:
     found = _offered(store, "graph").walk(where, query.text, _size(spec, query), spec.hops, facts=spec.facts)
     if found.note and not found.keys:
         raise Skip(found.note)
-    return found if spec.threshold is None else _at_least(found, spec.threshold)
+    found = found if spec.threshold is None else _at_least(found, spec.threshold)
+    return _unrepeated(found, query, store) if spec.facts and found.keys else found
+
+
+def _unrepeated(found: Found, query: Query, store: Store) -> Found:
+    """A fact that says what its record says, word for word, gives its place to that one: neither is to be read twice."""
+    places = _repeating(found.keys, query, store)
+    if not places:
+        return found
+    best: dict[int, int] = {}
+    for key in found.keys:
+        best.setdefault(places.get(key, key), key)
+    scores = dict(zip(found.keys, found.scores, strict=True))
+    reasons = {place: found.reasons[key] for place, key in best.items() if key in found.reasons}
+    return found._replace(keys=[*best], scores=[scores[key] for key in best.values()], reasons=reasons)
+
+
+def _repeating(keys: Sequence[int], query: Query, store: Store) -> dict[int, int]:
+    """Of these keys, the facts that repeat their records, and the keys of those, where the question may see them."""
+    names = {own.id: key for key, own in store.facts(keys).items() if own.role == DERIVED}
+    facts = [fact for fact in store.records([*names.values()]) if (fact.source or "").startswith("record:")]
+    sources = {fact.id: (fact.source or "").removeprefix("record:") for fact in facts}
+    if not sources:
+        return {}
+    there = store.resolve(dataclasses.replace(query.where, tenant=query.scope.tenant), sorted(set(sources.values())))
+    said = {record.id: _bare(record.text) for record in store.records([*there.values()])}
+    return {names[fact.id]: there[name] for fact in facts if said.get(name := sources[fact.id]) == _bare(fact.text)}
+
+
+def _bare(text: str) -> str:
+    return " ".join(fold(text).split()).rstrip(".!。！")
 
 
 def _at_least(found: Found, threshold: float) -> Found:

@@ -9,6 +9,7 @@ moment it is told, `new` began with it. For `statements`, which reads with them.
 from __future__ import annotations
 
 import re
+from functools import cache
 
 from .entities import NAME
 from .name_words import OCCUPATIONS, PETS, RELATIONS
@@ -17,7 +18,7 @@ Row = tuple[str, str, str, str]
 
 _KIN = "|".join(sorted(RELATIONS, key=len, reverse=True))
 _WHICH = "(?:(?:older|younger|elder|big|little|best|good|old|dear|twin) )*"
-OWN = rf"[Mm]y {_WHICH}(?:{_KIN})"
+OWN = rf"(?:[Mm]y|[Oo]ur) {_WHICH}(?:{_KIN})"
 _THEIRS = rf"{NAME}['’]s? (?:{_KIN}|parents|family|children|kids)"
 _SUBJECT = rf"(?P<s>\b(?:I|i|[Ww]e)\b|{OWN}(?:,? {NAME},?)?|{_THEIRS}|{NAME})"
 _CLAUSE = r"(?:^|(?<=[,;:] )|(?<=\band )|(?<=\bbut )|(?<=\bthat )|(?<=\bbecause )|(?<=\bsince )|(?<=\bwhile )|(?<=\bso ))"
@@ -40,15 +41,18 @@ _PARTS = {
     "NAMED": rf"(?P<n>{NAME})",
     "KIN": rf"{_WHICH}(?P<r>{_KIN})",
     "PET": rf"(?P<r>{'|'.join(sorted(PETS))})",
+    "NAME": NAME,
     "HAN": r"[\u4e00-\u9fff·A-Za-z]",
 }  # fmt: skip
 _PART = re.compile("|".join(re.escape(name) for name in sorted(_PARTS, key=len, reverse=True)))
-_KIN_WORDS = " ".join(sorted({word for relation in RELATIONS for word in relation.split("-")}))
+_KIN_WORDS = " ".join(sorted({relation.split("-")[0] for relation in RELATIONS}))
 _PET_WORDS = " ".join(sorted(PETS))
 _TRADES = " ".join(sorted(OCCUPATIONS))
+_HEADS = "ceo cto cfo coo founder head"
 _VISITS = "(visit|travel|move|fly|start|buy|marry|adopt|study|apply|attend|take|go|meet|run|host|open)"
 
 
+@cache  # a pattern costs milliseconds: those that no text calls for are never made
 def compiled(pattern: str) -> re.Pattern[str]:
     """A pattern of the table as a regular expression."""
     pattern = re.sub(r"\((?!\?)", "(?:", pattern)
@@ -58,7 +62,7 @@ def compiled(pattern: str) -> re.Pattern[str]:
 
 ENGLISH: tuple[Row, ...] = (
     ("lives_in", "", "live lives living reside resides based",
-     "SUBJ+am? (live|lives|living|reside|resides|based) in PLACE(?! (anymore|any more))"),
+     "SUBJ+am? (live|lives|living|reside|resides|based)( (on|at) NAME)? in PLACE(?! (anymore|any more))"),
     ("lives_in", "new", "moved relocated", "SUBJ+have (moved|relocated)( back)? to PLACE"),
     ("lives_in", "past", "used", "SUBJ used to live in PLACE"),
     ("lives_in", "past", "lived", "SUBJ( previously| once)? lived in PLACE"),
@@ -66,40 +70,57 @@ ENGLISH: tuple[Row, ...] = (
     ("lives_in", "past", "anymore more", "SUBJ do(es)?n['’]t live in PLACE (anymore|any more)"),
     ("from", "", "from", "SUBJ+am( originally)? from PLACE"),
     ("from", "", "come comes", "SUBJ comes?( originally)? from PLACE"),
-    ("born_in", "", "born", "SUBJ w(as|ere) born( and raised)? in PLACE"),
-    ("born_on", "", "born", r"SUBJ w(as|ere) born (on )?(?P<o>[^,.;!?]*\d[^.;!?]{0,20})"),
+    ("born_in", "", "born", r"SUBJ w(as|ere) born( and raised)?( in \d{4}| on [^,.;!?]{3,20})? in PLACE"),
+    ("born_on", "", "born",
+     r"SUBJ w(as|ere) born( in)? (on )?(?P<o>[^,.;!?]*?\d{1,4}(st|nd|rd|th)?(,? \d{4})?( [A-Z][a-z]+( \d{4})?)?)\b"),
+    ("birthday", "", "birthday", r"\b(?P<s>[Mm]y) birthday on (?P<o>[^,.;!?]{3,30})"),
     ("birthday", "", "birthday", r"\b(?P<s>[Mm]y|NAME['’]s) birthday( is|['’]s)( on)? (?P<o>[^.;!?]{3,30})"),
-    ("works_at", "", "work works working", r"SUBJ+am? (work|works|working)( as an? [\w -]+?)? (at|for) ORG"),
+    ("works_at", "", "work works working",
+     r"SUBJ+am? (work|works|working)( remotely| full-time| part-time)?( as an? [\w -]+?)? (at|for) (a [a-z ]{3,20} called )?ORG"),
+    ("works_at", "", f"{_TRADES} {_HEADS}", r"SUBJ+am (an?|the) [a-zA-Z][\w /-]{1,40}? (at|of|for) (?P<o>(the )?NAME)"),
+    ("works_at", "", "job", r"\b(?<!left )(?<!quit )(?<!lost )[Mm]y( new| current)? job (at|with) ORG"),
     ("works_at", "new", "job started", "SUBJ+have (got a( new)? job (at|with)|started( working| work| a new job)? at) ORG"),
     ("works_at", "new", "joined", "SUBJ+have joined ORG"),
     ("works_at", "past", "worked", "SUBJ( previously| once)? worked (at|for) ORG"),
     ("works_at", "past", "used", "SUBJ used to work (at|for) ORG"),
     ("works_at", "past", "longer", "SUBJ no longer works? (at|for) ORG"),
-    ("works_at", "past", "left quit", "SUBJ+have (left|quit) (my|his|her|the) job at ORG"),
+    ("works_at", "past", "left quit lost", "SUBJ+have (left|quit|lost) (my|his|her|the) job at ORG"),
+    ("works_at", "past", "fired laid", "SUBJ+have( got| gotten| been| was| were)? (fired|laid off) (by|from|at) ORG"),
     ("works_as", "", _TRADES, r"SUBJ+am (an?|the) (?P<o>[a-zA-Z][\w -]{2,40})"),
     ("works_as", "", "work works working", r"SUBJ+am? (work|works|working) as an? (?P<o>[\w -]{3,40})"),
+    ("works_as", "new", "started became", r"SUBJ+have (started( working| work)? as|became|become) an? (?P<o>[\w -]{3,40})"),
     ("studies_at", "", "study studies studying", "SUBJ+am? (study|studies|studying)( [a-z ]{3,30})? at ORG"),
+    ("studies_at", "past", "studied", "SUBJ+have studied( [a-z ]{3,30})? at ORG"),
     ("graduated_from", "", "graduated", "SUBJ+have graduated from ORG"),
     ("married_to", "", "married", "SUBJ+am married to WHO"),
+    ("married_to", "past", "divorced", "SUBJ+have( got| are)? divorced( from)? WHO"),
+    ("partner_of", "past", "broke", "SUBJ+have broke(n)? up with WHO"),
     ("married_to", "new", "married", "SUBJ+have( got)? married( to)? WHO"),
-    ("kin", "", _KIN_WORDS, r"\b[Mm]y KIN NAMED"),
-    ("kin", "", _KIN_WORDS, r"\b[Mm]y KIN, NAMED(?=[,.])"),
-    ("kin", "", _KIN_WORDS, r"\b[Mm]y KIN(['’]s name)?( is|['’]s)( called| named)? NAMED(?=\s*([.,;!]|$|and\b))"),
+    ("kin", "", _KIN_WORDS, r"\b([Mm]y|[Oo]ur) KIN NAMED"),
+    ("kin", "", _KIN_WORDS, r"\b([Mm]y|[Oo]ur) KIN, NAMED(?=[,.])"),
+    ("kin", "", _KIN_WORDS, r"\b([Mm]y|[Oo]ur) KIN(['’]s name)?( is|['’]s)( called| named)? NAMED(?=\s*([.,;!]|$|and\b))"),
     ("kin", "", _KIN_WORDS, r"FIRST(,| is|['’]s),? my KIN\b"),
     ("has_pet", "", _PET_WORDS, r"\b([Mm]y|[Oo]ur)( new)? PET,? NAMED"),
     ("has_pet", "", _PET_WORDS, r"\b([Mm]y|[Oo]ur) PET(['’]s name)?( is|['’]s)( called| named)? NAMED"),
     ("has_pet", "", _PET_WORDS,
      r"\b(I|[Ww]e)( just)?( have|['’]ve got| got| adopted) (an?|another)( new)?( [a-z-]+)? PET,? (named|called) NAMED"),
+    ("has_pet", "", _PET_WORDS,
+     r"\b(I|[Ww]e)( have|['’]ve got| got| adopted) [^.;]*? and an?( [a-z-]+)? PET,? (named|called) NAMED"),
     ("name", "", "name", r"\b[Mm]y name( is|['’]s) WHO"),
     ("name", "", "call calls",
      r"\b([Ee]veryone|[Ee]verybody|[Pp]eople|[Ff]riends|[Tt]hey|[Yy]ou can|[Pp]lease|[Jj]ust) calls? me WHO"),
     ("name", "", "call", "^[Cc]all me WHO"),
-    ("email", "", "email mail", r"\b[Mm]y e-?mail( address)?( is|['’]s) (?P<o>[\w.+-]+@[\w-]+(\.[\w-]+)+)"),
-    ("phone", "", "phone mobile cell", r"\b[Mm]y (phone|mobile|cell)( number)?( is|['’]s) (?P<o>\+?[\d][\d()\s-]{5,20}\d)"),
+    ("email", "", "email mail", r"\b[Mm]y e-?mail( address)?( is|['’]s)( now)? (?P<o>[\w.+-]+@[\w-]+(\.[\w-]+)+)"),
+    ("phone", "", "phone mobile cell",
+     r"\b[Mm]y (phone|mobile|cell)( number)?( is|['’]s)( now)? (?P<o>\+?[\d][\d()\s-]{5,20}\d)"),
     ("age", "", "years yrs", r"SUBJ+am (?P<o>\d{1,3})\s*(years|yrs) old"),
+    ("age", "", "", r"(?:^|[,;] |\band )[Ii](['’]m| am) (?P<o>[1-9]\d)(?=\s*[.,!]|\s+and\b|\s*$)"),
     ("age", "new", "turned", r"SUBJ+have turned (?P<o>\d{1,3})\b(?!\s*(%|degrees|times|pages))"),
     ("allergic_to", "", "allergic", "SUBJ+am( very| severely| deathly| highly)? allergic to THING"),
     ("diet", "", "vegetarian vegan pescatarian", r"SUBJ+am( an?)? (?P<o>vegetarian|vegan|pescatarian)\b"),
+    ("diet", "", "vegetarian vegan pescatarian", r"SUBJ+have been( an?)? (?P<o>vegetarian|vegan|pescatarian)\b"),
+    ("diet", "past", "vegetarian vegan pescatarian",
+     r"(?P<s>\bI)(['’]m| am) (not|no longer)( an?)? (?P<o>vegetarian|vegan|pescatarian)( anymore| any more)?"),
     ("speaks", "", "speak speaks", "SUBJ speaks?( fluent| some| a little)? WHO"),
     ("likes", "", "love loves like likes enjoy enjoys adore adores",
      "SUBJ (love|loves|like|likes|enjoy|enjoys|adore|adores) THING"),

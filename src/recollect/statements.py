@@ -44,9 +44,9 @@ Maker = Callable[[re.Match[str]], Statement | None]
 
 
 class Rule(NamedTuple):
-    """A pattern, and what makes a statement of what it matches."""
+    """A pattern of the table, and what makes a statement of what it matches."""
 
-    pattern: re.Pattern[str]
+    pattern: str
     make: Maker
 
 
@@ -72,7 +72,7 @@ _PLACE_END = re.compile(
 
 # "I live in Goa and work at Acme": the second verb has the first one's subject.
 _ELIDED = re.compile(
-    rf"(?P<said>(?:^|[,;] )(?P<s>I|[Ww]e|{NAME}) (?!and\b)[^,;]*?) and "
+    rf"(?P<said>(?:^|[,;] )(?P<s>I|[Ww]e|{NAME})(?: |['’]m )(?!and\b)[^,;]*?) (?:and|but) "
     r"(?=(?:lives?|works?|loves?|likes?|hates?|owns?|prefers?|enjoys?|speaks?|moved|am|have) )"
 )
 
@@ -104,11 +104,11 @@ def asks_or_supposes(sentence: str, words: frozenset[str]) -> bool:
 def _stated(sentence: str, words: frozenset[str], language: str) -> list[Statement]:
     known = rules(language)
     tried = [rule for word in ("", *sorted(words & known.keys())) for rule in known.get(word, ())]
-    if tried and " and " in sentence:
+    if tried and (" and " in sentence or " but " in sentence):
         sentence = _ELIDED.sub(r"\g<said> and \g<s> ", sentence)
     found: dict[tuple[str, str, str], Statement] = {}
     for rule in dict.fromkeys(tried):
-        for match in rule.pattern.finditer(sentence):
+        for match in compiled(rule.pattern).finditer(sentence):
             statement = rule.make(match)
             if statement is not None:
                 found.setdefault((statement.subject, statement.predicate, statement.object), statement)
@@ -125,7 +125,7 @@ def _who(said: str) -> tuple[str, str] | None:
         return "", ""
     own = re.fullmatch(rf"{OWN}(?:,? (?P<name>{NAME}))?", said)
     if own:
-        relation = said.split(",")[0][3:] if not own["name"] else said[3 : own.start("name")].strip(" ,")
+        relation = (said.split(",")[0] if not own["name"] else said[: own.start("name")].strip(" ,")).split(" ", 1)[1]
         return (own["name"], relation) if own["name"] else (f"my {relation}", relation)
     if said.endswith(("'s", "’s")) or not is_name(said) or not is_name(said.split()[0]):
         return None
@@ -288,8 +288,8 @@ _READ: Mapping[str, tuple[Callable[[str], str], str, str]] = {
     "visited": (_known_place, EVENT, "place"), "married_to": (_named, PERSONAL, "person"), "name": (_named, PERSONAL, "person"),
     "born_on": (_date, PERSONAL, ""), "works_as": (_occupation, PERSONAL, ""), "email": (str.strip, PERSONAL, ""),
     "phone": (str.strip, PERSONAL, ""), "age": (_age, PERSONAL, ""), "allergic_to": (_thing, PERSONAL, ""),
-    "diet": (str.lower, PREFERENCE, ""), "speaks": (_named, PERSONAL, ""), "owns": (_thing, PERSONAL, ""),
-    "plans": (_plan, EVENT, ""),
+    "partner_of": (_named, PERSONAL, "person"), "diet": (str.lower, PREFERENCE, ""), "speaks": (_named, PERSONAL, ""),
+    "owns": (_thing, PERSONAL, ""), "plans": (_plan, EVENT, ""),
 }  # fmt: skip
 _SPECIAL = {"kin": _relative, "has_pet": _pet, "favorite": _favourite, "birthday": _birthday}
 
@@ -300,7 +300,7 @@ def rules(language: str) -> Mapping[str, Sequence[Rule]]:
     found: dict[str, list[Rule]] = {}
     for code in (language,) if language else ("en", "de", "es", "fr"):  # a text too short to tell: the patterns tell
         for predicate, when, words, pattern in ROWS.get(code, ()):
-            rule = Rule(compiled(pattern), _SPECIAL.get(predicate) or _maker(predicate, when, code))
+            rule = Rule(pattern, _SPECIAL.get(predicate) or _maker(predicate, when, code))
             for word in words.split(" "):
                 found.setdefault(word, []).append(rule)
     return found

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..demo import story
 from ..errors import InvalidSetting, UnknownRecord
+from ..records import SHOWN
 from .entry import configured, opened
 from .terminal import sized
 
@@ -44,7 +45,7 @@ def bench(args: Namespace, screen: Screen) -> None:
 def _of_ones_own(args: Namespace, screen: Screen) -> dict[str, Any]:
     """Questions made of the memory's own records; nothing is changed."""
     with opened(args, screen) as memory:
-        texts = [record.text for record in islice(memory.each(), args.records)]
+        texts = [record.text for record in islice(memory.each(roles=SHOWN), args.records)]
         if not texts:
             raise UnknownRecord(f"{memory.scope.owner} has no records to ask for.", hint="Leave out --own.")
         return _state(memory, len(texts)) | {"question_ms": _asked(memory, texts, args, screen)}
