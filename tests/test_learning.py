@@ -205,8 +205,11 @@ def test_extractors_go_by_name(open_memory):
     memory = open_memory(extractor="none")
     memory.remember("I live in Goa.")
     assert not facts(memory) and not memory.entities()
-    with pytest.raises(InvalidSetting, match="no extractor"):
-        open_memory(extractor="magic")
+    slow = Failing()
+    slow.inline = False
+    for wrong, says in (("magic", "no extractor"), (slow, "not inline")):
+        with pytest.raises(InvalidSetting, match=says):
+            open_memory(extractor=wrong)
 
 
 @pytest.mark.parametrize(

@@ -18,10 +18,11 @@ from hashlib import blake2b
 from types import MappingProxyType
 from typing import Any
 
+from .changes import Amend
 from .dates import dates_in
 from .extract import MOST_LINKS, fact_text, heard
 from .names import key_of
-from .ports import Amend, Store
+from .ports import Store
 from .query import Where
 from .records import DERIVED, EMPTY, Link, Record, micros
 

@@ -2,9 +2,8 @@
 
     remember → settled records → read by the extractor → entities, dates and facets on the record → facts beside it (`facts`)
 
-An extractor that is `inline` reads in the write itself, in the same transaction; any other one finds its work in the outbox,
-and the record is there at once. What the caller gave of a field stays as given. A failure costs what would
-have been found, never the record.
+The extractor reads in the write itself, in the same transaction, so it has to be `inline`. What the caller gave of a field stays
+as given. A failure costs what would have been found, never the record.
 """
 
 from __future__ import annotations
@@ -15,9 +14,10 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Any
 
+from .changes import Add, Change, Learn
 from .extract import FACETS, heard, worth_reading
 from .facts import Book, facts_of
-from .ports import Add, Change, Extraction, Extractor, Learn, Store
+from .ports import Extraction, Extractor, Store
 from .query import Where
 from .records import CARRIED, EMPTY, Link, Record
 

@@ -79,8 +79,10 @@ def open_summariser(spec: Summariser | str, settings: Settings, store: Store) ->
 
 
 def open_extractor(spec: Extractor | str) -> Extractor | None:
-    """The extractor of a name, `rules` or `none`, or the object itself."""
+    """The extractor of a name, `rules` or `none`, or the object itself, which has to be quick: it reads in the write."""
     if not isinstance(spec, str):
+        if not spec.inline:
+            raise InvalidSetting(f"{spec.fingerprint} is not inline.", hint="An extractor reads in the write: set inline = True.")
         return spec
     if spec not in ("rules", "none"):
         raise InvalidSetting(f"There is no extractor {spec!r:.60}.", hint='It is "rules", "none", or an object of your own.')
