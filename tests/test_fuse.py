@@ -112,7 +112,7 @@ class Judge:
         return [self.score] * len(texts)
 
 
-@pytest.mark.parametrize(("reach", "weight"), [(0, 0.5), (100, 0.5), (5, 0.25)])
+@pytest.mark.parametrize(("reach", "weight"), [(0, 0.5), (100, 0.5), (5, 0.125)])
 def test_who_reaches_short_texts_only_counts_less_about_long_ones(open_memory, reach, weight):
     recipe = "recipe(routes=[lexical], fuse=scores, rerank=auto, rerank_by=score, rerank_weight=0.5)"
     memory = open_memory(recipe=recipe, reranker=Judge(0.5, reach=reach))
