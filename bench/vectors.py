@@ -48,10 +48,17 @@ def write(path: Path, texts: Sequence[str], asked: Sequence[tuple[str, int]], ki
         some = texts[at : at + _STEP]
         plain = words.of(some) if words else np.zeros((len(some), DIMENSION), np.float32)
         out[at : at + _STEP] = unit(plain + _noise(chance, len(some), _NOISE))
+    np.save(path / "questions.npy", of_questions(words, asked, out, chance))
+
+
+def of_questions(
+    words: Words | None, asked: Sequence[tuple[str, int]], records: np.ndarray, chance: np.random.Generator
+) -> np.ndarray:
+    """Each leans to the record it was made of, if it was made of one."""
     plain = words.of([text for text, _ in asked]) if words else np.zeros((len(asked), DIMENSION), np.float32)
     if words:
-        plain += [_LEAN * out[number] if number >= 0 else np.zeros(DIMENSION) for _, number in asked]
-    np.save(path / "questions.npy", unit(plain + _noise(chance, len(asked), _QUESTION_NOISE)))
+        plain += [_LEAN * records[number] if number >= 0 else np.zeros(DIMENSION) for _, number in asked]
+    return unit(plain + _noise(chance, len(asked), _QUESTION_NOISE))
 
 
 def unit(rows: np.ndarray) -> np.ndarray:

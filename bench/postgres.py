@@ -1,0 +1,100 @@
+"""PostgreSQL: recollect's store and the plain SQL of `bench/plain.py` in one server, with the same records and questions, in turn.
+
+Two owners: one has 1 % of the records, the other all the rest. One client, then eight, each a process of its own.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+
+from . import plain, server, text, vectors
+from .clients import alone, side_by_side
+from .contestant import seconds
+from .ours import open_memory, remember
+from .world import Record, World
+
+RECIPE = "recipe(routes=[lexical(pool=3x), vector(pool=3x)])"  # the pools and the k of the plain SQL
+RECIPES = {"recollect": RECIPE, "recollect, recipe `sci`": "sci"}
+QUESTIONS, JUDGED, EACH = 2_000, 200, 500
+CLIENTS = (1, 8)
+
+
+def measured(world: World, runs: Path, for_seconds: float) -> dict[str, object]:
+    small = world.size // 100
+    owners = {"small": range(small), "big": range(small, world.size)}
+    asked = questions(world, owners, runs)
+    with server.running(runs) as url:
+        found: dict[str, object] = {"server": server.version(url), "settings": server.SETTINGS, "seconds": for_seconds}
+        found |= {"ingest": ingest(world, owners, url), "cells": []}
+        for owner, numbers in owners.items():
+            job = {"url": url, "owner": owner, "asked": str(runs / "asked" / owner), "seconds": for_seconds}
+            found["cells"].append({"records": len(numbers), "engines": engines(world, numbers, job, asked[owner])})
+    return found
+
+
+def questions(world: World, owners: dict[str, range], runs: Path) -> dict[str, list[int]]:
+    """Texts and vectors of each owner's questions, in a folder of his name; and which record each was made of."""
+    words, made = vectors.Words(world.texts), {}
+    for seed, (owner, numbers) in enumerate(owners.items(), 71):
+        texts = [world.texts[number] for number in numbers]
+        pairs = [(asked, numbers[own]) for asked, own in text.questions(texts, QUESTIONS, seed)]
+        folder = runs / "asked" / owner
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "texts.json").write_text(json.dumps([asked for asked, _ in pairs]), encoding="utf-8")
+        chance = np.random.default_rng(seed)
+        np.save(folder / "vectors.npy", vectors.of_questions(words, pairs, world.vectors, chance))
+        made[owner] = [own for _, own in pairs]
+    return made
+
+
+def ingest(world: World, owners: dict[str, range], url: str) -> dict[str, dict[str, int]]:
+    """Records a second with their vectors: many together, then one by one."""
+    plain.make(url)
+    many = {name: 0.0 for name in ("recollect", "plain SQL")}
+    for owner, numbers in owners.items():
+        note(f"remembering {len(numbers):,} records, twice")
+        with open_memory(url, owner) as memory:
+            many["recollect"] += seconds(lambda memory=memory, numbers=numbers: remember(memory, some(world, numbers)))
+        many["plain SQL"] += seconds(lambda owner=owner, numbers=numbers: plain.remember(url, owner, some(world, numbers)))
+    few = list(islice(some(world, owners["big"]), EACH))
+    again = [Record(f"again-{one.id}", one.owner, one.text, one.at, one.vector) for one in few]
+    with open_memory(url, "single") as memory:
+        one_ours = seconds(lambda: [remember(memory, [one]) for one in again])
+    one_plain = seconds(lambda: plain.remember_each(url, "single", again))
+    plain.settle(url)
+    single = {"recollect": len(few) / one_ours, "plain SQL": len(few) / one_plain}
+    return {name: {"many_per_s": round(world.size / many[name]), "single_per_s": round(single[name])} for name in many}
+
+
+def engines(world: World, numbers: range, job: dict[str, object], made: list[int]) -> dict[str, dict]:
+    """Each engine's share of what is right, and what its clients saw."""
+    right, found = exactly(world, numbers, Path(job["asked"]), made[:JUDGED]), {}
+    for name, how in {**RECIPES, "plain SQL": None}.items():
+        mine = job | ({"engine": "ours", "recipe": how} if how else {"engine": "plain"})
+        found[name] = alone(mine | {"right": right}) | {"clients": []}
+        for clients in CLIENTS:
+            note(f"{name}: {len(numbers):,} records, {clients} client{'s' * (clients > 1)}")
+            found[name]["clients"].append(side_by_side(mine, clients))
+    return found
+
+
+def exactly(world: World, numbers: range, folder: Path, made: list[int]) -> list[dict[str, object]]:
+    """The exact 10 nearest of an owner's records to each of the first questions, and the record that each was made of."""
+    cosines = np.load(folder / "vectors.npy")[: len(made)] @ world.vectors[numbers.start : numbers.stop].T
+    near = np.argsort(-cosines, axis=1)[:, :10] + numbers.start
+    return [{"near": [f"r{one}" for one in row], "own": f"r{own}"} for row, own in zip(near.tolist(), made, strict=True)]
+
+
+def some(world: World, numbers: range) -> Iterator[Record]:
+    for number in numbers:
+        yield Record(f"r{number}", world.owner(number), world.texts[number], world.at(number), world.vectors[number])
+
+
+def note(said: str) -> None:
+    print(f"{said} …", file=sys.stderr, flush=True)
