@@ -1,28 +1,30 @@
-"""Measure everything, one process a measurement, and print the tables. `scripts/bench --help`."""
+"""Measure in parts, one process a measurement, and print the tables. `scripts/bench --help`."""
 
 from __future__ import annotations
 
 import argparse
 import json
 import os
-import platform
 import shutil
-import sqlite3
 import statistics
 import subprocess
 import sys
-from datetime import date
-from importlib.metadata import PackageNotFoundError, version
+from collections.abc import Callable, Iterator
+from datetime import datetime
 from pathlib import Path
 
-from . import report
+from . import kept, report
 from .contestant import ENVIRONMENT
+from .machine import machine
 from .ours import TWO_ROUTES
 from .peers import NAMES
-from .world import QUESTIONS, WARM, held, prepare
+from .world import QUESTIONS, WARM, World, held, prepare
 
 HERE = Path(__file__).resolve().parent.parent
 MILLION = 1_000_000
+SERVER_RECORDS = 100_000
+PARTS = ("import", "writes", "one", "many", "peers", "postgres")
+USUAL = "import,writes,one,many"
 
 
 class JobFailed(RuntimeError):
@@ -32,74 +34,137 @@ class JobFailed(RuntimeError):
 def arguments(given: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser("scripts/bench", description=__doc__)
     add = parser.add_argument
+    add("--only", default=USUAL, help=f"parts, comma-separated, of {', '.join(PARTS)} (default: %(default)s)")
     add("--sizes", default="10000,100000,1000000", help="records of the one owner, comma-separated (default: %(default)s)")
     add("--quick", action="store_true", help="10,000 records only, under a minute")
     add("--tenants", type=int, help="owners of 1,000 records each in one file (default: 1000 if sizes reach 1,000,000, else 0)")
     add("--peers", nargs="?", const=",".join(NAMES), default="", help=f"measure these too: {', '.join(NAMES)} (default: all)")
     add("--peers-million", action="store_true", help="measure the peers at 1,000,000 as well: up to an hour each to build")
+    add("--postgres", action="store_true", help="measure PostgreSQL too, at 100,000 records")
+    add("--seconds", type=float, default=10.0, help="of each measurement with clients of a server (default: %(default)s)")
     add("--vectors", choices=("words", "random"), default="words", help="random: no neighbourhoods, hard for quantised search")
     add("--text", type=Path, help="a folder with your own corpus.jsonl and queries.jsonl (lines with id and text)")
     add("--recipe", default=TWO_ROUTES, help="the recipe asked with (default: one text and one vector route, fused by rank)")
     add("--json", type=Path, help="write the figures here as well")
-    add("--write-docs", action="store_true", help="put the tables into docs/performance.md")
-    add("--data", type=Path, default=HERE / "build" / "bench", help="where worlds and files are kept (default: build/bench)")
-    add("--only-peers", action="store_true", help="leave recollect itself out")
-    return parser.parse_args(given)
+    add("--write-docs", action="store_true", help="put the tables, with those of earlier runs, into docs/performance.md")
+    add("--data", type=Path, default=HERE / "build" / "bench", help="where worlds and figures are kept (default: build/bench)")
+    options = parser.parse_args(given)
+    options.parts = [*options.only.split(","), *(["peers"] if options.peers else []), *(["postgres"] if options.postgres else [])]
+    if unknown := set(options.parts) - set(PARTS):
+        parser.error(f"no such part: {', '.join(sorted(unknown))}")
+    options.sizes = [10_000] if options.quick else sorted(int(size) for size in options.sizes.split(","))
+    options.peers = (options.peers or ",".join(NAMES)).split(",")
+    if options.tenants is None:
+        options.tenants = 1000 if options.sizes[-1] >= MILLION else 0
+    return options
 
 
 def main() -> None:
     options = arguments()
-    sizes = [10_000] if options.quick else sorted(int(size) for size in options.sizes.split(","))
-    tenants = options.tenants if options.tenants is not None else (1000 if sizes[-1] >= MILLION else 0)
-    options.data.mkdir(parents=True, exist_ok=True)
-    world = prepare(options.data, max(sizes[-1], tenants * 1000), options.vectors, options.text)
-    there = held(world)
-    sizes, tenants = sorted({min(size, there) for size in sizes}), min(tenants, there // 1000)
-    found: dict[str, object] = {"machine": machine(), "options": settings(options, sizes)}
     runs = options.data / "runs"
     shutil.rmtree(runs, ignore_errors=True)
-    try:
-        if not options.only_peers:
-            found |= recollect(world, runs, sizes, tenants, options)
-        found["peers"] = peers(world, runs, sizes, options)
-    except JobFailed as failed:
-        sys.exit(f"bench: {failed}")
-    finally:
-        shutil.rmtree(runs, ignore_errors=True)
-    give(found, options)
+    about = {"machine": machine(), "options": settings(options)}
+    every, failed = dict(about), 0
+    for part in dict.fromkeys(options.parts):
+        try:
+            for found in MEASURE[part](runs, options):
+                every = _with(every, found)
+                known = kept.merged(options.data / "found.json", about | found)
+                if options.write_docs:
+                    report.into(HERE / "docs" / "performance.md", report.tables(known))
+        except JobFailed as error:
+            failed += 1
+            print(f"bench: {part}: {error}", file=sys.stderr)
+        finally:
+            shutil.rmtree(runs, ignore_errors=True)
+    print(report.tables(every))
+    if options.json:
+        options.json.write_text(json.dumps(every, indent=1) + "\n", encoding="utf-8")
+    sys.exit(1 if failed else 0)
 
 
-def recollect(world: Path, runs: Path, sizes: list[int], tenants: int, options: argparse.Namespace) -> dict[str, object]:
-    found: dict[str, object] = {"import": imports(5 if options.quick else 15)}
-    job = {"world": str(world), "recipe": options.recipe, "owners": 100}
-    found["writes"] = work(job | {"what": "writes", "size": sizes[0], "folder": str(runs / "writes")}, runs)
-    found["one"] = {}
-    for size in sizes:
-        here = job | {"size": size, "folder": str(runs / f"one-{size}"), "owner": "alice", "owners": labels(size)}
-        found["one"][size] = work(here | {"what": "one"}, runs) | {"open": firsts(here, runs)}
+def _with(every: dict, found: dict) -> dict:
+    """Figures of this run so far, and some more."""
+    for part, one in found.items():
+        before = every.get(part, {})
+        deeper = {size: {**before.get(size, {}), **more} for size, more in one.items()} if part in kept.NESTED else one
+        every[part] = {**before, **deeper}
+    return every
+
+
+def stamp() -> str:
+    """When a figure was measured."""
+    return datetime.now().strftime("%Y-%m-%d %H:%M")
+
+
+def job(options: argparse.Namespace, size: int) -> dict[str, object]:
+    """What every measurement of so many records is told; with one's own text there may be fewer."""
+    options.data.mkdir(parents=True, exist_ok=True)
+    world = prepare(options.data, size, options.vectors, options.text)
+    return {"world": str(world), "recipe": options.recipe, "owners": 100, "size": min(size, held(world))}
+
+
+def jobs(options: argparse.Namespace, sizes: list[int]) -> Iterator[dict[str, object]]:
+    """The same for several sizes, out of one world."""
+    if sizes:
+        largest = job(options, sizes[-1])
+        yield from (largest | {"size": size} for size in sorted({min(size, largest["size"]) for size in sizes}))
+
+
+def measure_import(runs: Path, options: argparse.Namespace) -> Iterator[dict]:
+    yield {"import": imports(5 if options.quick else 15)}
+
+
+def measure_writes(runs: Path, options: argparse.Namespace) -> Iterator[dict]:
+    yield {"writes": work(job(options, options.sizes[0]) | {"what": "writes", "folder": str(runs / "writes")}, runs)}
+
+
+def measure_one(runs: Path, options: argparse.Namespace) -> Iterator[dict]:
+    for here in jobs(options, options.sizes):
+        size = here["size"]
+        here |= {"folder": str(runs / f"one-{size}"), "owner": "alice", "owners": labels(size)}
+        yield {"one": {size: work(here | {"what": "one"}, runs) | {"open": firsts(here, runs), "when": stamp()}}}
         shutil.rmtree(here["folder"])
-    if tenants:
-        here = job | {"size": tenants * 1000, "owners": tenants, "folder": str(runs / "many"), "owner": "o7"}
-        found["many"] = work(here | {"what": "many"}, runs) | {"open": firsts(here, runs)}
-        shutil.rmtree(here["folder"])
-    return found
 
 
-def peers(world: Path, runs: Path, sizes: list[int], options: argparse.Namespace) -> dict[int, list[dict[str, object]]]:
+def measure_many(runs: Path, options: argparse.Namespace) -> Iterator[dict]:
+    if not options.tenants:
+        return
+    here = job(options, options.tenants * 1000)
+    owners = max(1, here["size"] // 1000)
+    here |= {"owners": owners, "folder": str(runs / "many"), "owner": f"o{owners // 2}"}
+    yield {"many": work(here | {"what": "many"}, runs) | {"open": firsts(here, runs)}}
+
+
+def measure_peers(runs: Path, options: argparse.Namespace) -> Iterator[dict]:
     """One that fails is missing from the table, and says why on stderr: the others are still worth knowing."""
-    found: dict[int, list[dict[str, object]]] = {}
-    for size in sizes if options.peers else ():
-        if size >= MILLION and not options.peers_million:
-            continue
-        for name in options.peers.split(","):
+    for here in jobs(options, [size for size in options.sizes if size < MILLION or options.peers_million]):
+        size = here["size"]
+        for name in options.peers:
             folder = runs / f"{name}-{size}"
-            job = {"what": "peer", "peer": name, "world": str(world), "size": size, "owners": labels(size), "folder": str(folder)}
             try:
-                found.setdefault(size, []).append(work(job, runs))
+                found = work(here | {"what": "peer", "peer": name, "owners": labels(size), "folder": str(folder)}, runs)
+                yield {"peers": {size: {name: found | {"when": stamp()}}}}
             except JobFailed as failed:
                 print(f"bench: {failed}", file=sys.stderr)
             shutil.rmtree(folder, ignore_errors=True)
-    return found
+
+
+def measure_postgres(runs: Path, options: argparse.Namespace) -> Iterator[dict]:
+    from . import postgres  # which needs psycopg and a PostgreSQL
+
+    os.environ.update(ENVIRONMENT)
+    size = SERVER_RECORDS if options.sizes[-1] >= SERVER_RECORDS else options.sizes[-1]
+    here = job(options, size)
+    runs.mkdir(parents=True, exist_ok=True)
+    world = World(Path(here["world"]), here["size"], 100)
+    yield {"postgres": postgres.measured(world, runs, options.seconds) | {"when": stamp()}}
+
+
+MEASURE: dict[str, Callable[[Path, argparse.Namespace], Iterator[dict]]] = {
+    "import": measure_import, "writes": measure_writes, "one": measure_one, "many": measure_many, "peers": measure_peers,
+    "postgres": measure_postgres,
+}  # fmt: skip
 
 
 def labels(size: int) -> int:
@@ -147,44 +212,11 @@ def imports(times: int) -> dict[str, object]:
     return found
 
 
-def machine() -> dict[str, object]:
+def settings(options: argparse.Namespace) -> dict[str, object]:
     return {
-        "date": date.today().isoformat(), "cpu": cpu(), "cores": os.cpu_count(),
-        "system": f"{platform.system()} {platform.release()}",
-        "python": platform.python_version(), "sqlite": sqlite3.sqlite_version,
-        **{name: installed(name) for name in ("recollect", "numpy", "turbovec", "PyStemmer")},
-    }  # fmt: skip
-
-
-def cpu() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-        return next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
-    except (OSError, StopIteration):
-        return platform.processor() or platform.machine()
-
-
-def installed(name: str) -> str:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return "absent"
-
-
-def settings(options: argparse.Namespace, sizes: list[int]) -> dict[str, object]:
-    return {
-        "sizes": sizes, "questions": QUESTIONS, "warm": WARM, "vectors": options.vectors, "recipe": options.recipe,
+        "questions": QUESTIONS, "warm": WARM, "vectors": options.vectors, "recipe": options.recipe,
         "text": options.text.name if options.text else "Python's own documentation, recombined",
     }  # fmt: skip
-
-
-def give(found: dict[str, object], options: argparse.Namespace) -> None:
-    tables = report.tables(found)
-    print(tables)
-    if options.json:
-        options.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-    if options.write_docs:
-        report.into(HERE / "docs" / "performance.md", tables)
 
 
 if __name__ == "__main__":

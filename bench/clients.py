@@ -2,8 +2,8 @@
 
     python -m bench.clients '{"engine": "ours", "url": …, "owner": …, "asked": FOLDER, "recipe": …, "seconds": 10, "turn": 0}'
 
-`asked` holds texts.json and vectors.npy. With "right", a list of ids for each of the first questions, it doesn't run against the clock
-but counts what it finds of them.
+`asked` holds texts.json and vectors.npy. With "right", what is to be found for each of the first questions, it counts how much
+of that it finds, and no clock runs.
 """
 
 from __future__ import annotations

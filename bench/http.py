@@ -25,8 +25,9 @@ from contextlib import contextmanager
 from itertools import cycle, islice
 from pathlib import Path
 
-from .__main__ import HERE, machine
+from .__main__ import HERE
 from .contestant import in_batches
+from .machine import machine
 from .report import table
 from .world import World, prepare
 

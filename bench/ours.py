@@ -34,7 +34,7 @@ def as_dict(record: Record, vectors: bool = True) -> dict[str, object]:
 
 
 def remember(memory, records: Iterable[Record], vectors: bool = True, chunk: int = CHUNK) -> None:
-    """One transaction a chunk."""
+    """With the transactions that `remember_many` makes: one per 2,000, or one a chunk if that is smaller."""
     for some in in_batches(records, chunk):
         memory.remember_many([as_dict(record, vectors) for record in some])
 
@@ -106,7 +106,7 @@ def many_owners(world: World, folder: Path, recipe: str) -> dict[str, object]:
     found: dict[str, object] = {"build_s": round(seconds(write), 1), "disk_mb": size_mb(folder), "owners": len(owners)}
     memory.close()
     memory = open_memory(folder / "memory.db", "nobody")
-    asked = [memory.for_owner(owner) for owner in owners[7 :: max(1, len(owners) // 20)][:20]]
+    asked = [memory.for_owner(owner) for owner in owners[:: max(1, len(owners) // 20)][:20]]
     for one in asked:
         ask(one, world.warm[0], recipe)
     turns = iter(range(1 << 30))

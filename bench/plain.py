@@ -4,9 +4,9 @@ Its tables: memories with a generated tsvector under GIN, vectors beside them. I
 the score it computes, and the 30 best by `ts_rank_cd` that have all words of the question; both at once, merged by rank with
 k = 60 in the program. Only one of its three kinds of memory is kept here, so that it need ask a third of what it asks.
 
-Where it leaves something open, what is quicker was chosen: an index for the profile, statements prepared, vectors
-written as text beforehand, both queries sent by libpq itself without threads in between, and no HNSW index, which neither query could use
-and every write would pay for.
+Where it leaves something open, what is quicker was chosen: an index for the profile, statements prepared, vectors written as
+text beforehand, both queries sent by libpq itself without threads in between, and no HNSW index, which neither query could
+use and every write would pay for.
 """
 
 from __future__ import annotations

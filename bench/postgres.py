@@ -1,4 +1,4 @@
-"""PostgreSQL: recollect's store and the plain SQL of `bench/plain.py` in one server, with the same records and questions, in turn.
+"""PostgreSQL: recollect's store and the plain SQL of `bench/plain.py`, in one server, the same records and questions, in turn.
 
 Two owners: one has 1 % of the records, the other all the rest. One client, then eight, each a process of its own.
 """
@@ -56,7 +56,7 @@ def questions(world: World, owners: dict[str, range], runs: Path) -> dict[str, l
 def ingest(world: World, owners: dict[str, range], url: str) -> dict[str, dict[str, int]]:
     """Records a second with their vectors: many together, then one by one."""
     plain.make(url)
-    many = {name: 0.0 for name in ("recollect", "plain SQL")}
+    many = dict.fromkeys(("recollect", "plain SQL"), 0.0)
     for owner, numbers in owners.items():
         note(f"remembering {len(numbers):,} records, twice")
         with open_memory(url, owner) as memory:

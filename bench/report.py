@@ -11,12 +11,16 @@ ALL_MS, SMALL_MS = {10_000: 0.35, 100_000: 0.8, 1_000_000: 4.0}, 0.3
 
 
 def tables(found: dict) -> str:
+    """What was measured, each part that was."""
     parts = [_machine(found)]
     if "one" in found:
-        parts += [_speed(found), _stages(found["one"]), _rest(found)]
+        parts += [_speed(found), _stages(found["one"])]
+    parts += [_rest(found)]
     if found.get("peers"):
         parts += [_peers(found)]
-    return "\n\n".join(parts) + "\n"
+    if "postgres" in found:
+        parts += [_postgres(found["postgres"])]
+    return "\n\n".join(part for part in parts if part) + "\n"
 
 
 def into(page: Path, text: str) -> None:
@@ -59,45 +63,66 @@ def _stages(one: dict) -> str:
 
 
 def _rest(found: dict) -> str:
-    loaded, written = found["import"], found["writes"]
-    numpy = "with" if loaded["recollect_has_numpy"] else "without"
-    rows = [
-        (
-            f"`import recollect` ({numpy} numpy, which alone takes {loaded['numpy_ms']} ms)",
-            f"{loaded['recollect_ms']} ms",
-            "≤ 60 ms",
-        ),
-        ("writing in batches, without vectors", f"{written['batch_per_s']:,} records/s", "≥ 20,000"),
-        ("writing in batches, with vectors", f"{written['batch_vectors_per_s']:,} records/s", ""),
-        ("writing one by one, each durable", f"{written['single_per_s']:,} records/s", "≥ 2,000"),
-    ]
-    for size, one in _sized(found["one"]):
+    rows = []
+    if loaded := found.get("import"):
+        numpy = "with" if loaded["recollect_has_numpy"] else "without"
+        what = f"`import recollect` ({numpy} numpy, which alone takes {loaded['numpy_ms']} ms)"
+        rows.append((what, f"{loaded['recollect_ms']} ms", "≤ 60 ms"))
+    if written := found.get("writes"):
+        rows += [
+            ("writing in batches, without vectors", f"{written['batch_per_s']:,} records/s", "≥ 20,000"),
+            ("writing in batches, with vectors", f"{written['batch_vectors_per_s']:,} records/s", ""),
+            ("writing one by one, each durable", f"{written['single_per_s']:,} records/s", "≥ 2,000"),
+        ]
+    for size, one in _sized(found.get("one", {})):
         rows.append((f"{size:,} of one owner: open to first answer, fresh process", f"{one['open']['first_ms']} ms", ""))
         rows.append((f"{size:,} of one owner: memory · file · build", _held(one), ""))
     if many := found.get("many"):
-        rows.append(
-            (
-                f"{many['owners']:,} owners: open to first answer of one, fresh process",
-                f"{many['open']['first_ms']} ms",
-                "≤ 100 ms",
-            )
-        )
+        what = f"{many['owners']:,} owners: open to first answer of one, fresh process"
+        rows.append((what, f"{many['open']['first_ms']} ms", "≤ 100 ms"))
         rows.append((f"{many['owners']:,} owners: the same, modules loaded", f"{many['open']['again_ms']} ms", ""))
         rows.append((f"{many['owners']:,} owners: memory · file · build", _held(many), ""))
-    return "**Everything else**\n\n" + table(("", "measured", "promised"), rows)
+    return "**Everything else**\n\n" + table(("", "measured", "promised"), rows) if rows else ""
 
 
 def _peers(found: dict) -> str:
     rows, setups = [], {}
     for size, engines in _sized(found["peers"]):
-        ours = found.get("one", {}).get(size)
-        for engine in ([{**ours, "name": "**recollect**"}] if ours else []) + engines:
+        ours = dict(_sized(found.get("one", {}))).get(size)
+        for engine in ([{**ours, "name": "**recollect**"}] if ours else []) + list(engines.values()):
             setups[engine["name"]] = engine.get("setup", "")
             both = [text for key in ("all", "owner") for text in _ms(engine[key])]
-            rows.append((engine["name"], f"{size:,}", *both, engine["vector_recall"], f"{engine['build_s']:g}", _mb(engine)))
-    heads = ("engine", "records", "all p50", "p95", "small owner p50", "p95", "vector recall@10", "build s", "memory · file MB")
+            last = f"{engine['build_s']:g}", _mb(engine), engine["when"]
+            rows.append((engine["name"], f"{size:,}", *both, engine["vector_recall"], *last))
+    times = "all p50", "p95", "small owner p50", "p95"
+    heads = "engine", "records", *times, "vector recall@10", "build s", "memory · file MB", "measured"
     notes = "\n".join(f"- {name}: {setup}." for name, setup in setups.items() if setup)
     return f"**Beside others, ms**\n\n{table(heads, rows)}\n\n{notes}"
+
+
+def _postgres(found: dict) -> str:
+    rows, won, cells = [], 0, 0
+    for cell in found["cells"]:
+        best = {}
+        for name, engine in cell["engines"].items():
+            for seen in engine["clients"]:
+                shares = engine["vector_recall"], engine["own"]
+                best[name, seen["clients"]] = seen["p50"], -seen["per_s"], *(-share for share in shares)
+                times = f"{seen['p50']:.3f}", f"{seen['p99']:.3f}", f"{seen['per_s']:,.0f}"
+                rest = f"{seen['first_ms']:,.0f}", f"{seen['rss_mb']:,.0f}"
+                rows.append((f"{cell['records']:,}", seen["clients"], name, *times, *shares, *rest))
+        pairs = [(mine, best["plain SQL", clients]) for (name, clients), mine in best.items() if name == "recollect"]
+        cells, won = cells + len(pairs), won + sum(all(a <= b for a, b in zip(*pair, strict=True)) for pair in pairs)
+    times = "p50 ms", "p99 ms", "answers/s"
+    heads = "owner's records", "clients", "", *times, "vector recall@10", "own record", "first ms", "client MB"
+    wrote = [(name, f"{one['many_per_s']:,}", f"{one['single_per_s']:,}") for name, one in found["ingest"].items()]
+    settings = ", ".join(f"{name} {value}" for name, value in found["settings"].items())
+    return (
+        f"**PostgreSQL**\n\n{found['when']}: {found['server']}; {settings}, else as it comes. Clients are processes of their own "
+        f"on the same machine, {found['seconds']:g} s a row.\n\n{table(heads, rows)}\n\n"
+        f"recollect is quicker, answers more, and finds no less in {won} of {cells} pairs of rows.\n\n"
+        + table(("records/s with vectors", "in batches of 2,000", "one by one, each durable"), wrote)
+    )
 
 
 def _sized(found: dict) -> Iterable[tuple[int, dict]]:

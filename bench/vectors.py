@@ -8,6 +8,7 @@ is needed. `random`: independent directions, without any neighbourhood: the hard
 from __future__ import annotations
 
 import re
+import zlib
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,18 +19,23 @@ DIMENSION = 384
 _WORD = re.compile(r"\w+")
 _NOISE, _QUESTION_NOISE, _LEAN = 0.35, 0.25, 0.5  # shares of a vector's length; how far a question leans to its record
 _STEP = 2_000
+_SAMPLE = 10_000  # texts that say how rare a word is
 
 
 class Words:
-    """The directions and weights of the words of a corpus."""
+    """The directions and weights of words. Neither depends on how many texts there are, so the first n have the same vectors."""
 
     def __init__(self, texts: Sequence[str], seed: int = 384) -> None:
-        counts = Counter(word for text in texts for word in set(_WORD.findall(text.lower())))
-        self.row = {word: number for number, word in enumerate(counts)}
-        weight = np.log(1 + len(texts) / np.fromiter(counts.values(), np.float32, len(counts)))
+        counts = Counter(word for text in texts[:_SAMPLE] for word in set(_WORD.findall(text.lower())))
+        words = {word for text in texts for word in _WORD.findall(text.lower())}
+        self.row = {word: number for number, word in enumerate(words)}
+        often = np.array([counts.get(word, 1) for word in words], np.float32)
+        weight = np.log(1 + min(len(texts), _SAMPLE) / often)
         spectrum = (1 + np.arange(DIMENSION, dtype=np.float32) / 24) ** -0.5
-        directions = np.random.default_rng(seed).standard_normal((len(counts), DIMENSION), np.float32) * spectrum
-        self.directions = np.vstack([unit(directions) * weight[:, None], np.zeros((1, DIMENSION), np.float32)])
+        self.directions = np.zeros((len(words) + 1, DIMENSION), np.float32)
+        for number, word in enumerate(words):
+            direction = np.random.default_rng([seed, zlib.crc32(word.encode())]).standard_normal(DIMENSION, np.float32) * spectrum
+            self.directions[number] = direction * (weight[number] / np.linalg.norm(direction))
 
     def of(self, texts: Sequence[str]) -> np.ndarray:
         """The sums of the texts' words, as unit vectors."""

@@ -17,6 +17,7 @@ import numpy as np
 from . import text, vectors
 
 QUESTIONS, WARM = 300, 60
+ASKED = 10_000  # questions are made of words of the first so many records
 _START = datetime(2024, 1, 1, tzinfo=UTC)
 _SPAN = timedelta(days=700)
 
@@ -69,10 +70,12 @@ class World:
 
 
 def prepare(root: Path, size: int, kind: str, own: Path | None) -> Path:
-    """The folder of a world this large, made if it isn't there."""
-    key = f"{size}-{kind}-{QUESTIONS + WARM}-{platform.python_version()}-{own or ''}-{_code()}"
-    folder = root / hashlib.sha256(key.encode()).hexdigest()[:12]
-    if not folder.joinpath("done").exists():
+    """The folder of a world at least this large, made if there is none: the first n records are the same in all of them."""
+    key = hashlib.sha256(f"{kind}-{QUESTIONS + WARM}-{platform.python_version()}-{own or ''}-{_code()}".encode()).hexdigest()[:12]
+    there = [int(done.parent.name.rpartition("-")[2]) for done in root.glob(f"{key}-*/done")]
+    fit = [count for count in there if count == size or count > size >= ASKED]
+    folder = root / f"{key}-{min(fit, default=size)}"
+    if not fit:
         print(f"making {size:,} records …", file=sys.stderr, flush=True)
         folder.mkdir(parents=True, exist_ok=True)
         _make(folder, size, kind, own)
@@ -91,7 +94,7 @@ def _make(folder: Path, size: int, kind: str, own: Path | None) -> None:
         texts, asked = texts[:size], [asked[n % len(asked)] for n in range(QUESTIONS + WARM)]
     else:
         texts = list(text.records(size))
-        asked = text.questions(texts[:10_000], QUESTIONS + WARM)
+        asked = text.questions(texts[:ASKED], QUESTIONS + WARM)
     folder.joinpath("texts.jsonl").write_text("\n".join(map(json.dumps, texts)), encoding="utf-8")
     folder.joinpath("questions.json").write_text(json.dumps([words for words, _ in asked]), encoding="utf-8")
     vectors.write(folder, texts, asked, kind)
