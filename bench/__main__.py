@@ -158,7 +158,8 @@ def measure_postgres(runs: Path, options: argparse.Namespace) -> Iterator[dict]:
     here = job(options, size)
     runs.mkdir(parents=True, exist_ok=True)
     world = World(Path(here["world"]), here["size"], 100)
-    yield {"postgres": postgres.measured(world, runs, options.seconds) | {"when": stamp()}}
+    for found in postgres.measured(world, runs, options.seconds):
+        yield {"postgres": found | {"when": stamp()}}
 
 
 MEASURE: dict[str, Callable[[Path, argparse.Namespace], Iterator[dict]]] = {

@@ -9,7 +9,7 @@ import json
 import sys
 from pathlib import Path
 
-NESTED = ("one", "peers")  # by size; the others are one measurement each
+NESTED = ("one", "peers", "scale")  # by size; the others are one measurement each
 
 
 def merged(path: Path, new: dict) -> dict:
@@ -22,7 +22,7 @@ def merged(path: Path, new: dict) -> dict:
     for part in NESTED:
         sizes = {**old.get(part, {})}
         for size, one in new.get(part, {}).items():
-            sizes[str(size)] = {**sizes.get(str(size), {}), **one} if part == "peers" else one
+            sizes[str(size)] = {**sizes.get(str(size), {}), **one} if part in ("peers", "scale") else one
         if sizes:
             found[part] = sizes
     path.parent.mkdir(parents=True, exist_ok=True)

