@@ -87,7 +87,7 @@ def against_the_clock(ask: Ask, questions: int, turn: int, seconds: float) -> di
 
 def correct(right: Sequence[dict], ask: Ask, nearest: Callable[[int], Sequence[str]]) -> dict[str, float]:
     """Shares found: of the exact 10 nearest by the vector query alone, and of the records that the questions were made of."""
-    near = [len(set(nearest(number)) & set(one["near"])) / len(one["near"]) for number, one in enumerate(right)]
+    near = [len(set(nearest(number)) & set(one["near"])) / 10 for number, one in enumerate(right)]
     own = [any(id == one["own"] for id, _ in ask(number)) for number, one in enumerate(right)]
     return {"vector_recall": round(float(np.mean(near)), 4), "own": round(float(np.mean(own)), 4)}
 

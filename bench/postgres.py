@@ -16,12 +16,11 @@ import numpy as np
 from . import plain, server, text, vectors
 from .clients import alone, side_by_side
 from .contestant import seconds
-from .ours import open_memory, remember
+from .ours import TWO_ROUTES, open_memory, remember
 from .world import Record, World
 
-RECIPE = "recipe(routes=[lexical(pool=3x), vector(pool=3x)])"  # the pools and the k of the plain SQL
 ENGINES = {
-    "recollect": ({"engine": "ours", "recipe": RECIPE}, (1, 8)),
+    "recollect": ({"engine": "ours", "recipe": TWO_ROUTES}, (1, 8)),
     "recollect, recipe `sci`": ({"engine": "ours", "recipe": "sci"}, (1,)),
     "plain SQL": ({"engine": "plain"}, (1, 8)),
 }
@@ -90,10 +89,12 @@ def rows(job: dict[str, object], right: list[dict[str, object]]) -> Iterator[dic
 
 
 def exactly(world: World, numbers: range, folder: Path, made: list[int]) -> list[dict[str, object]]:
-    """The exact 10 nearest of an owner's records to each of the first questions, and the record that each was made of."""
+    """The exact 10 nearest of an owner's records to each of the first questions, and all that tie with the last of them; and the
+    record that each question was made of."""
     cosines = np.load(folder / "vectors.npy")[: len(made)] @ world.vectors[numbers.start : numbers.stop].T
-    near = np.argsort(-cosines, axis=1)[:, :10] + numbers.start
-    return [{"near": [f"r{one}" for one in row], "own": f"r{own}"} for row, own in zip(near.tolist(), made, strict=True)]
+    tenth = np.partition(cosines, -10)[:, -10:-9]
+    near = [(np.flatnonzero(row) + numbers.start).tolist() for row in cosines >= tenth - 1e-6]
+    return [{"near": [f"r{one}" for one in some], "own": f"r{own}"} for some, own in zip(near, made, strict=True)]
 
 
 def some(world: World, numbers: range) -> Iterator[Record]:

@@ -20,7 +20,9 @@ from ..errors import InvalidVector
 CODED = 4096  # records from which scanning codes beats scanning float32 (scripts/bench prints where)
 PATIENCE = 2  # searches a lane is scanned as it is: making codes takes longer than a few scans, and may never be paid back
 HELD_BYTES = 256 << 20  # float32 kept in memory for a coded lane; beyond it finalists are read from the file
-STAGED = 32_768  # from here turbovec's own first pass is coarser, and a wider margin must be kept (measured on random vectors)
+# From here turbovec's own first pass is coarser: a wider margin must be kept (measured on random vectors), and so many be asked for
+# at least, for what that pass leaves out no margin brings back (of 30 among 99,000 it misses 0.5 % else, 0.1 % so, for 0.09 ms).
+STAGED, STAGED_LEAST = 32_768, 100
 MOST_NOMINATED = 4096
 Fetch = Callable[[Sequence[int]], Mapping[int, np.ndarray]]
 
@@ -124,8 +126,8 @@ class Lane:
 
     def _nominate(self, query: np.ndarray, k: int, allowed: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
         room = self.count if allowed is None else int(np.count_nonzero(allowed))
-        sigmas = 4.0 if self.count < STAGED else 8.0
-        wanted = min(room, k + max(8, k // 4))
+        sigmas, least = (4.0, 0) if self.count < STAGED else (8.0, STAGED_LEAST)
+        wanted = min(room, max(k + max(8, k // 4), least))
         asked = _padded(query[None, :])
         while True:
             estimates, rows = self.codes.search(asked, k=wanted, mask=allowed)
