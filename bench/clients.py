@@ -107,7 +107,7 @@ def ours(job: dict, texts: Sequence[str], vectors: np.ndarray) -> tuple[Ask, Cal
 def plain(job: dict, texts: Sequence[str], vectors: np.ndarray) -> tuple[Ask, Callable[[int], Sequence[str]], Callable]:
     from .plain import Plain, literal
 
-    client, written = Plain(job["url"]), [literal(vector) for vector in vectors]
+    client, written = Plain(job["url"], job.get("near", False)), [literal(vector) for vector in vectors]
     owner = job["owner"]
     return (
         lambda number: client.query(texts[number], written[number], owner),

@@ -24,6 +24,7 @@ ENGINES = {
     "recollect, recipe `sci`": ({"engine": "ours", "recipe": "sci"}, (1,)),
     "plain SQL": ({"engine": "plain"}, (1, 8)),
 }
+INDEXED = {"plain SQL, by an HNSW index": ({"engine": "plain", "near": True}, (1, 8))}
 QUESTIONS, JUDGED, EACH = 2_000, 200, 500
 
 
@@ -36,12 +37,16 @@ def measured(world: World, runs: Path, for_seconds: float) -> Iterator[dict[str,
         found: dict[str, object] = {"server": server.version(url), "settings": server.SETTINGS, "seconds": for_seconds}
         found |= {"ingest": ingest(world, owners, url), "cells": []}
         yield found
-        for owner, numbers in owners.items():
-            job = {"url": url, "owner": owner, "asked": str(runs / "asked" / owner), "seconds": for_seconds}
-            right = exactly(world, numbers, runs / "asked" / owner, asked[owner][:JUDGED])
-            for row in rows(job, right):
-                found["cells"].append({"records": len(numbers), **row})
-                yield found
+        for engines in (ENGINES, INDEXED):
+            if engines is INDEXED:
+                note("making an HNSW index")
+                found["index_s"] = round(seconds(lambda: plain.index(url)))
+            for owner, numbers in owners.items():
+                job = {"url": url, "owner": owner, "asked": str(runs / "asked" / owner), "seconds": for_seconds}
+                right = exactly(world, numbers, runs / "asked" / owner, asked[owner][:JUDGED])
+                for row in rows(engines, job, right):
+                    found["cells"].append({"records": len(numbers), **row})
+                    yield found
 
 
 def questions(world: World, owners: dict[str, range], runs: Path) -> dict[str, list[int]]:
@@ -78,9 +83,11 @@ def ingest(world: World, owners: dict[str, range], url: str) -> dict[str, dict[s
     return {name: {"many_per_s": round(world.size / many[name]), "single_per_s": round(single[name])} for name in many}
 
 
-def rows(job: dict[str, object], right: list[dict[str, object]]) -> Iterator[dict[str, object]]:
+def rows(
+    engines: dict[str, tuple[dict, tuple[int, ...]]], job: dict[str, object], right: list[dict[str, object]]
+) -> Iterator[dict[str, object]]:
     """What each engine finds of what is right, and what its clients see."""
-    for name, (how, counts) in ENGINES.items():
+    for name, (how, counts) in engines.items():
         mine = job | how
         found = alone(mine | {"right": right})
         for clients in counts:

@@ -2,8 +2,8 @@
 
     scripts/bench --scale               # 10,000, 100,000 and 1,000,000 records; --sizes, --stores, --write-docs for docs/scale.md
 
-One owner, texts of 15 to 40 words, one vector of 384 numbers each. What is computed is computed from the largest size that
-was measured, in proportion, and is shown apart from what was measured.
+One owner, texts of 15 to 40 words, one vector of 384 numbers each. What is computed follows from that in
+proportion, and is shown apart from what was measured.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ HERE = Path(__file__).resolve().parent.parent
 STORES = ("sqlite", "postgresql")
 COMPUTED = (10_000_000, 100_000_000, 1_000_000_000)
 ACTIVE = (0.01, 0.1)
+HELD_WHOLE = 100_000  # records: beyond, a shelf keeps codes alone, and costs less each
 NODE_BYTES, PROCESS_BYTES = 2e12, 4 << 30  # of disk for data on a server; of shelves in a process (stores/shelves.py)
 MARKS = {name: (f"<!-- scale {name}: begin -->", f"<!-- scale {name}: end -->") for name in ("measured", "computed")}
 
@@ -48,7 +49,7 @@ def main() -> None:
     known = about
     for size in sorted({min(size, held(world)) for size in sizes}):
         for store in options.stores.split(","):
-            found = {"scale": {size: {store: weighed(store, world, size, options.data / "runs")}}}
+            found = {"scale": {size: {store: weighed(store, world, size, options.data / "weighed")}}}
             known = kept.merged(options.data / "scale.json", about | found)
             if options.write_docs:
                 write_docs(HERE / "docs" / "scale.md", known)
@@ -104,15 +105,17 @@ def measured(known: dict) -> str:
 
 
 def computed(known: dict) -> str:
-    stores: dict[str, tuple[int, dict]] = {}
-    for size, some in sorted((int(size), some) for size, some in known["scale"].items()):
-        stores |= {store: (size, one) for store, one in some.items()}
-    size, one = stores.get("postgresql") or stores["sqlite"]
-    disk, memory = one["disk"]["all"] / size, one["memory_mb"] * 1e6 / size
+    sizes = {int(size): some for size, some in known["scale"].items()}
+    store = "postgresql" if any("postgresql" in some for some in sizes.values()) else "sqlite"
+    there = sorted(size for size, some in sizes.items() if store in some)
+    size = there[-1]  # for disk; for memory one where vectors are still held as they are
+    held = max((some for some in there if some <= HELD_WHOLE), default=there[0])
+    one = sizes[size][store]
+    disk, memory = one["disk"]["all"] / size, sizes[held][store]["memory_mb"] * 1e6 / held
     rows = []
     for count in COMPUTED:
         active = [count * share * memory for share in ACTIVE]
-        processes = [f"{held / 1e9:,.0f} GB in {max(1, -(-held // PROCESS_BYTES)):,.0f}" for held in active]
+        processes = [f"{bytes / 1e9:,.1f} GB in {max(1, -(-bytes // PROCESS_BYTES)):,.0f}" for bytes in active]
         nodes = max(1, -(-count * disk // NODE_BYTES))
         hours = count / size * one["write_s"] / 3600
         rows.append((f"{count:,}", f"{count * disk / 1e12:,.2f} TB", f"{nodes:,.0f}", *processes, f"{hours:,.1f}"))
@@ -120,8 +123,11 @@ def computed(known: dict) -> str:
         "records in all", "disk", f"nodes of {NODE_BYTES / 1e12:g} TB",
         *(f"memory for {share:.0%} of the records, and processes" for share in ACTIVE), "hours to write, one process",
     )  # fmt: skip
-    name = "PostgreSQL" if "postgresql" in stores else "SQLite"
-    return f"From {name} at {size:,} records: {disk:,.0f} bytes each on disk, {memory:,.0f} in memory.\n\n{table(heads, rows)}\n"
+    name = {"postgresql": "PostgreSQL", "sqlite": "SQLite"}[store]
+    return (
+        f"From {name}: {disk:,.0f} bytes a record on disk (at {size:,} records), {memory:,.0f} in memory (at {held:,})."
+        f"\n\n{table(heads, rows)}\n"
+    )
 
 
 def write_docs(page: Path, known: dict) -> None:

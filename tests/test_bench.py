@@ -86,5 +86,5 @@ def test_what_was_computed_is_apart_from_what_was_measured():
     known = {**ABOUT, "scale": {"1000": {"sqlite": one, "postgresql": {**one, "server": "PostgreSQL 18"}}}}
     assert "| postgresql | 1,000 | 4,000 | 2,000 | 4 | 2 | 1,000 | 0.50 | 1.00 |" in scale.measured(known)
     page = scale.computed(known)
-    assert "From PostgreSQL at 1,000 records: 4,000 bytes" in page
-    assert "| 1,000,000,000 | 4.00 TB | 2 | 20 GB in 5 | 200 GB in 47 |" in page
+    assert "From PostgreSQL: 4,000 bytes a record on disk (at 1,000 records), 2,000 in memory" in page
+    assert "| 1,000,000,000 | 4.00 TB | 2 | 20.0 GB in 5 | 200.0 GB in 47 |" in page
