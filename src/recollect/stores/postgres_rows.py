@@ -192,7 +192,8 @@ class PostgresPuts:
 
     def lanes(self, owner: int) -> list[tuple[int, str, str, int]]:
         if owner not in self._lanes:
-            self._lanes[owner] = self._all(self.q.lanes_of, (self._paths[owner],))
+            # Nothing that was collected changes lanes: it need not be sent before.
+            self._lanes[owner] = self.connection.execute(self.q.lanes_of, (self._paths[owner],), binary=True).fetchall()
         return self._lanes[owner]
 
     def lane(self, owner: int, space: str, view: str, dimension: int) -> tuple[int, int]:

@@ -92,8 +92,7 @@ class Server:
     @contextmanager
     def writing(self) -> Iterator[psycopg.Connection]:
         """A write transaction: committed when the block ends well, undone when it does not."""
-        with self.named(), self._lent("BEGIN") as connection:
-            connection.execute(f"SET LOCAL lock_timeout = {round(self.wait * 1000)}")
+        with self.named(), self._lent(f"BEGIN; SET LOCAL lock_timeout = {round(self.wait * 1000)}") as connection:
             yield connection
             connection.execute("COMMIT")
 
@@ -149,12 +148,12 @@ class Server:
         connection = self.pool.getconn()
         try:
             try:
-                connection.execute(begin)
+                connection.execute(begin, prepare=False)  # several statements can't be prepared, but cost one round trip
             except self.psycopg.OperationalError:  # the server was restarted, or tired of this connection
                 self.pool.putconn(connection)
                 self.pool.check()
                 connection = self.pool.getconn()
-                connection.execute(begin)
+                connection.execute(begin, prepare=False)
             yield connection
         finally:
             if not connection.closed:
