@@ -141,7 +141,7 @@ def test_late_asks_the_words_that_tell_a_question_from_others():
 def test_several_judges_are_averaged_and_who_can_not_read_is_not_asked():
     one, far, latin = Judge(0.2), Judge(0.8, reach=5), Judge(1.0, scripts=frozenset({"han"}))
     assert Together([one, Judge(0.6)]).scores("Goa", ["text"]) == pytest.approx([0.4])
-    assert Together([one, far]).scores("Goa", ["0123456789"]) == pytest.approx([(0.2 + 0.5 * 0.8) / 1.5])
+    assert Together([one, far]).scores("Goa", ["0123456789"]) == pytest.approx([(0.2 + 0.25 * 0.8) / 1.25])
     assert Together([one, latin]).scores("Goa", ["text"]) == [0.2] and not latin.asked
     assert Together([latin]).scores("Goa", ["text", "more"]) == [0.0, 0.0]
     profile = Together([one, latin]).profile

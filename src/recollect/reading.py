@@ -6,7 +6,8 @@ where several could read a text, and it is only known where function words give 
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Sequence, Set
+from statistics import median
 
 from .tokens import language_of, scripts
 
@@ -29,3 +30,8 @@ def reads(text: str, known: Set[str]) -> bool:
 def speaks(text: str, languages: Set[str]) -> bool:
     """Is a text in one of these languages, as far as can be told? Nobody's list of languages means all."""
     return not languages or language_of(text, "") in {"", *languages}
+
+
+def heard(reach: int, texts: Sequence[str]) -> float:
+    """How much a judge's word counts about texts of this length: of twice its reach, a quarter. 0: it reaches all."""
+    return min(1.0, reach / max(1.0, median(map(len, texts)))) ** 2 if reach and texts else 1.0

@@ -7,8 +7,8 @@ A route compares a text with a question without having seen both at once; a rera
 https://arxiv.org/abs/1901.04085), at milliseconds a text, so only the first `rerank_top` are read. What it can't read, because of
 the script or the language, keeps its place: its own rank, or its own share of the best score, stands in. What was not read
 comes behind, in the order it had. A judge that is good at short texts only says how far it reaches: of longer ones its word
-counts less, by the square of how much longer they are; and by score it fades with age, and pays for every part of a long record, as the score does. Weight 0
-or no name: nothing is opened, imported or asked.
+counts less, by the square of how much longer they are; and by score it fades with age, and pays for every part of a long record, as
+the score does. Weight 0 or no name: nothing is opened, imported or asked.
 
 `Judge` is one reranker as the engine uses it: asked in time, never twice about the same texts, left alone while it is broken. A
 judge that fails, is late or is not there leaves the order as it is, and the answer says so.
@@ -21,7 +21,6 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from math import fsum, isfinite
-from statistics import median
 from time import perf_counter
 
 from .embed import FAILURES, REST, started
@@ -29,7 +28,7 @@ from .errors import RecollectError, RerankerFailed, RerankerResting, RerankerTim
 from .ports import JudgeProfile, Reranker
 from .query import Query
 from .rankings import FAILED, RAN, SKIPPED, TIMED_OUT, Candidate, Reranked
-from .reading import reads, speaks
+from .reading import heard, reads, speaks
 from .recipes import Recipe
 
 LATE = "late"
@@ -158,18 +157,13 @@ def _read(judge: Judge, top: list[Candidate], query: Query, recipe: Recipe, text
         raise Unread(f"{judge.profile.name} can read none of the candidates" if top else "there is nothing to read")
     scores = judge.scores(query.text, [said[place] for place in places])
     best = top[0].final if top[0].final > 0 else 1.0
-    weight = recipe.rerank_weight * _heard(judge.profile.reach, [said[place] for place in places])
+    weight = recipe.rerank_weight * heard(judge.profile.reach, [said[place] for place in places])
     order = sorted(zip(places, scores, strict=True), key=lambda one: (-one[1], one[0]))
     for free, (place, relevance) in zip(places, order, strict=True):  # the others keep their places
         _settle(top[place], recipe, best, weight, free + 1, relevance)
     for place in set(range(len(top))) - set(places):
         _settle(top[place], recipe, best, weight, place + 1)
     return len(places)
-
-
-def _heard(reach: int, texts: Sequence[str]) -> float:
-    """How much a judge's word counts about texts of this length: of twice its reach, a quarter."""
-    return min(1.0, reach / max(1.0, median(map(len, texts)))) ** 2 if reach else 1.0
 
 
 def _settle(

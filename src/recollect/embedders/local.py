@@ -71,7 +71,7 @@ MINILM_WAY = Way(
 
 
 class LocalEmbedder:
-    """arctic-embed-s, or another way. Checks at once that its file is there, loads it when the first text comes; safe to share."""
+    """arctic-embed-s, or another. Checks at once that its file is there, loads it when the first text comes; safe to share."""
 
     def __init__(self, models_dir: Path | None, way: Way = ARCTIC_WAY) -> None:
         self.way, model = way, way.model

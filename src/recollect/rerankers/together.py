@@ -2,19 +2,18 @@
 
 Judges err apart: one compares words, another reads sentences, and on long rambling questions the second knows no more than
 the first. A text is judged by as many as can be opened and read the question; one whose word doesn't reach as far as the texts
-are long counts in proportion less. Not for judges whose scores are no numbers from 0 to 1.
+are long counts less. Not for judges whose scores are no numbers from 0 to 1.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import reduce
-from statistics import median
 
 import numpy as np
 
 from ..ports import JudgeProfile, Reranker
-from ..reading import reads, speaks
+from ..reading import heard, reads, speaks
 
 
 class Together:
@@ -33,12 +32,8 @@ class Together:
     def scores(self, query: str, texts: Sequence[str]) -> Sequence[float]:
         able = [one for one in self.judges if _reads(one.profile, query)]
         told = [one.scores(query, [text[: one.profile.max_chars] for text in texts]) for one in able]
-        heard = [_heard(one.profile.reach, texts) for one in able]
-        return np.average(np.array(told, dtype=np.float64), axis=0, weights=heard).tolist() if able else [0.0] * len(texts)
-
-
-def _heard(reach: int, texts: Sequence[str]) -> float:
-    return min(1.0, reach / max(1.0, median(map(len, texts)))) if reach and texts else 1.0
+        weights = [heard(one.profile.reach, texts) for one in able]
+        return np.average(np.array(told, dtype=np.float64), axis=0, weights=weights).tolist() if able else [0.0] * len(texts)
 
 
 def _reads(profile: JudgeProfile, text: str) -> bool:
