@@ -22,8 +22,8 @@ from .world import QUESTIONS, WARM, World, held, prepare
 
 HERE = Path(__file__).resolve().parent.parent
 MILLION = 1_000_000
-SERVER_RECORDS = 100_000
-PARTS = ("import", "writes", "one", "many", "peers", "postgres")
+SERVER_RECORDS, MODELS_RECORDS = 100_000, 10_000
+PARTS = ("import", "writes", "one", "many", "models", "peers", "postgres")
 USUAL = "import,writes,one,many"
 
 
@@ -136,6 +136,11 @@ def measure_many(runs: Path, options: argparse.Namespace) -> Iterator[dict]:
     yield {"many": work(here | {"what": "many"}, runs) | {"open": firsts(here, runs)}}
 
 
+def measure_models(runs: Path, options: argparse.Namespace) -> Iterator[dict]:
+    here = job(options, min(options.sizes[0], MODELS_RECORDS))
+    yield {"models": work(here | {"what": "models", "folder": str(runs / "models")}, runs) | {"when": stamp()}}
+
+
 def measure_peers(runs: Path, options: argparse.Namespace) -> Iterator[dict]:
     """One that fails is missing from the table, and says why on stderr: the others are still worth knowing."""
     for here in jobs(options, [size for size in options.sizes if size < MILLION or options.peers_million]):
@@ -163,8 +168,8 @@ def measure_postgres(runs: Path, options: argparse.Namespace) -> Iterator[dict]:
 
 
 MEASURE: dict[str, Callable[[Path, argparse.Namespace], Iterator[dict]]] = {
-    "import": measure_import, "writes": measure_writes, "one": measure_one, "many": measure_many, "peers": measure_peers,
-    "postgres": measure_postgres,
+    "import": measure_import, "writes": measure_writes, "one": measure_one, "many": measure_many,
+    "models": measure_models, "peers": measure_peers, "postgres": measure_postgres,
 }  # fmt: skip
 
 

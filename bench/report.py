@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from . import models
+
 BEGIN, END = "<!-- bench: begin -->", "<!-- bench: end -->"
 # What the project promises itself, in ms of p50: shown beside what was measured.
 ALL_MS, SMALL_MS = {10_000: 0.35, 100_000: 0.8, 1_000_000: 4.0}, 0.3
@@ -15,6 +17,8 @@ def tables(found: dict) -> str:
     parts = [_machine(found)]
     if "one" in found:
         parts += [_speed(found), _stages(found["one"])]
+    if "models" in found:
+        parts += [_models(found["models"])]
     parts += [_rest(found)]
     if found.get("peers"):
         parts += [_peers(found)]
@@ -60,6 +64,16 @@ def _stages(one: dict) -> str:
         rows.append((f"`{name}`, p50 of the call", *(each["presets"][name]["p50"] for _, each in sized)))
     heads = ("median ms", *(f"{size:,}" for size, _ in sized))
     return "**Where the time goes**\n\n" + table(heads, rows)
+
+
+def _models(found: dict) -> str:
+    rows = [(f"`{name}`", *_ms(times), _goal(models.PROMISED.get(name))) for name, times in found["presets"].items()]
+    said = (
+        f"{found['when']}, {found['records']:,} records of one owner, embedder `{found['embedder']}`; remembering them with "
+        f"their vectors took {found['build_s']:g} s, and the process holds {found['rss_mb']:,.0f} MB."
+    )
+    heads = "preset", "p50 ms", "p95 ms", "promised p50"
+    return f"**The presets with the models installed**\n\n{said}\n\n" + table(heads, rows)
 
 
 def _rest(found: dict) -> str:

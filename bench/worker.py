@@ -8,7 +8,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from . import exact, ours
+from . import exact, models, ours
 from .contestant import resident_mb, seconds, size_mb, timed
 from .world import World
 
@@ -22,6 +22,8 @@ def run(job: dict) -> dict[str, object]:
         with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
             return ours.writes(world, Path(scratch))
     folder.mkdir(parents=True)
+    if job["what"] == "models":
+        return models.measured(world, folder)
     if job["what"] == "peer":
         return peer(world, folder, job["peer"])
     return {"one": ours.one_owner, "many": ours.many_owners}[job["what"]](world, folder, job["recipe"])

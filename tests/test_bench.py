@@ -32,17 +32,25 @@ SERVED = {
 }  # fmt: skip
 
 
+MODELS = {
+    "when": "now", "records": 10_000, "embedder": "duet", "build_s": 60.0, "rss_mb": 300.0,
+    "presets": {"fast": TIMES, "balanced": {"p50": 7.5, "p95": 9.0}},
+}  # fmt: skip
+
+
 def test_parts_add_up(tmp_path):
     path = tmp_path / "found.json"
     for part in (
         {"one": {1000: ONE}}, {"one": {10_000: ONE}}, {"peers": {1000: {"zvec": PEER}}}, {"peers": {1000: {"lancedb": PEER}}},
         {"import": {"recollect_ms": 1.0, "recollect_has_numpy": False, "numpy_ms": 90.0}}, {"postgres": SERVED},
+        {"models": MODELS},
     ):  # fmt: skip
         known = kept.merged(path, {**ABOUT, **part})
     assert known == json.loads(path.read_text())
     assert list(known["one"]) == ["1000", "10000"] and list(known["peers"]["1000"]) == ["zvec", "lancedb"]
     page = report.tables(known)
-    for said in ("| 10,000 | 1.000 |", "zvec 1", "`import recollect`", "in 1 of 1 pairs", "| recollect | 2,000 | 200 |"):
+    for said in ("| 10,000 | 1.000 |", "zvec 1", "`import recollect`", "in 1 of 1 pairs", "| recollect | 2,000 | 200 |",
+                 "| `balanced` | 7.500 | 9.000 | ≤ 15 |"):  # fmt: skip
         assert said in page
 
 

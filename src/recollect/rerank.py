@@ -7,8 +7,8 @@ A route compares a text with a question without having seen both at once; a rera
 https://arxiv.org/abs/1901.04085), at milliseconds a text, so only the first `rerank_top` are read. What it can't read, because of
 the script or the language, keeps its place: its own rank, or its own share of the best score, stands in. What was not read
 comes behind, in the order it had. A judge that is good at short texts only says how far it reaches: of longer ones its word
-counts less, by the square of how much longer they are; and by score it fades with age, and pays for every part of a long record, as
-the score does. Weight 0 or no name: nothing is opened, imported or asked.
+counts less, by the square of how much longer they are; and by score it fades with age, and pays for every part of a long record,
+as the score does. Weight 0 or no name: nothing is opened, imported or asked.
 
 `Judge` is one reranker as the engine uses it: asked in time, never twice about the same texts, left alone while it is broken. A
 judge that fails, is late or is not there leaves the order as it is, and the answer says so.
