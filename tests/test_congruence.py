@@ -118,7 +118,7 @@ queries = st.one_of(
     st.tuples(
         st.just("nearest"), some(PLACES), st.integers(0, 4), limits, some([None, 0.6, 0.5, 1.0]), some([None, "toy", "other"])
     ),
-    st.tuples(st.just("select"), some(["newest", "oldest", "turns"]), limits, some([None, 0, 1])),
+    st.tuples(st.just("select"), some(["newest", "oldest", "turns", "latest"]), limits, some([None, 0, 1])),
     st.tuples(st.just("resolve"), st.lists(some(IDS), max_size=3)),
     st.tuples(st.just("within"), some([-9, -2, -1, 0]), some([-1, 0, 1, 9]), limits),
     st.tuples(
@@ -262,7 +262,7 @@ def battery():
     questions = [
         *(("words", text, 50, match) for text, match in words),
         *(("nearest", place, 0, 50, None) for place in PLACES),
-        *(("select", order, 50, 0) for order in ("newest", "oldest", "turns")),
+        *(("select", order, 50, 0) for order in ("newest", "oldest", "turns", "latest")),
         ("tokens", "Goa beach 京", 50, 0.33, (2, 0.4)),
         ("substring", "oa", 50),
         *(("within", first, last, 50) for first, last in ((-1, 1), (-9, 9), (-400, 0), (1, 1))),

@@ -226,6 +226,20 @@ def test_the_next_words_are_right_in_whatever_order_turns_come_and_go(order, sil
     assert {turn.id: turn.views.get("next_user") for turn in turns(memory)} == wanted | ({f"t{left[-1]}": None} if left else {})
 
 
+def test_next_words_of_turns_without_numbers_that_came_at_once_follow_who_comes_and_goes(open_memory):
+    memory = open_memory()
+
+    def say(*said):
+        return memory.remember_many({"text": f"{u}.", "role": "turn", "session": "s1", "views": {"user": u}} for u in said)
+
+    said = [f"u{number}" for number in range(12)]
+    turns_said = say(*said)
+    memory.forget(turns_said[10])
+    say("u12", "u13")
+    left = [*said[:10], "u11", "u12", "u13"]
+    assert [(turn.views["user"], turn.views.get("next_user")) for turn in turns(memory)] == [*pairwise(left), ("u13", None)]
+
+
 def test_next_words_keep_to_session_source_and_what_was_given(open_memory):
     memory = open_memory()
 

@@ -68,7 +68,7 @@ class InMemoryStore:
         def place(row: Row) -> tuple:
             return (*_ORDERS[order](row.record), row.record.id, row.record.owner != where.owner)
 
-        keys = [row.key for row in sorted(self._box.read().seen(where), key=place)]
+        keys = [row.key for row in sorted(self._box.read().seen(where), key=place, reverse=order == "latest")]
         if after is not None and after not in keys:
             raise UnknownRecord("The record to go on after has gone.", hint="Start from the beginning.")
         start = 0 if after is None else keys.index(after) + 1
@@ -134,8 +134,8 @@ class InMemoryStore:
 _ORDERS = {
     "newest": lambda record: (-when(record),),
     "oldest": lambda record: (when(record),),
-    "latest": lambda record: (record.session or "", -(record.turn or 0), -micros(record.recorded_at)),
     "turns": lambda record: (record.session or "", record.turn or 0, micros(record.recorded_at)),
+    "latest": lambda record: (record.session or "", record.turn or 0, micros(record.recorded_at)),
 }
 
 

@@ -122,7 +122,7 @@ class Shelves:
                 for own, (shelf, mask) in enumerate(self.sight(where))
                 for *place, key in _entries(shelf, mask, order, first)
             ]
-        entries.sort()
+        entries.sort(reverse=order == "latest")
         keys = [entry[-1] for entry in entries]
         if after is not None and after not in keys:
             raise UnknownRecord("The record to go on after has gone.", hint="Start from the beginning.")
@@ -284,10 +284,8 @@ def _entries(shelf: Shelf, mask: np.ndarray | None, order: str, first: int | Non
     facts = shelf.facts(slots.tolist())
     keys = (shelf.base + slots).tolist()
     if order in ("turns", "latest"):
-        recorded, sign = shelf.columns["recorded"][slots].tolist(), 1 if order == "turns" else -1
-        return [
-            (f.session or "", sign * (f.turn or 0), sign * r, f.id, k) for f, r, k in zip(facts, recorded, keys, strict=True)
-        ]
+        recorded = shelf.columns["recorded"][slots].tolist()
+        return [(f.session or "", f.turn or 0, r, f.id, k) for f, r, k in zip(facts, recorded, keys, strict=True)]
     sign = -1 if order == "newest" else 1
     return [(sign * f.at, f.id, k) for f, k in zip(facts, keys, strict=True)]
 
