@@ -31,7 +31,7 @@ from recollect.errors import (
     UnknownEmbedder,
     UnknownRecord,
 )
-from recollect.settings import Settings
+from recollect.settings import Settings, load
 
 
 @pytest.fixture
@@ -402,6 +402,32 @@ def test_settings(memory, change, said):
     with refused(RecollectError, *said) as caught:
         memory.update_settings(**change)
     assert isinstance(caught.value, (InvalidSetting, InvalidRecipe)) and memory.settings() == before
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (b"db = 5", ("db=5", "text")),
+        (b"vector = 1", ("vector=1", "text")),
+        (b"models = 3", ("models=3", "text")),
+        (b'openai_api_key = ["k"]', ("openai_api_key=['k']", "text")),
+        (b"owner = 7", ("owner=7", "text")),
+        (b"recipe = 7", ("recipe", "int")),
+        (b"deadline = true", ("deadline=True", "seconds")),
+        (b'busy = "soon"', ("busy='soon'", "seconds")),
+        (b"deadline = nan", ("deadline=nan", "seconds")),
+        (b"chat_budget = 1.5", ("chat_budget='1.5'", "tokens")),
+        (b'traces = "loud"', ("traces='loud'", "spans")),
+        (b'ownr = "alice"', ("ownr", "owner")),
+        (b'owner = "\xff"', ("mine.toml", "utf-8")),
+        (b"owner =", ("mine.toml", "Invalid value")),
+    ],
+    ids=lambda value: str(value) if isinstance(value, bytes) else "",
+)
+def test_settings_files(tmp_path, line, said):
+    (tmp_path / "mine.toml").write_bytes(line)
+    with refused(RecollectError, *said):
+        Memory.open("memory:", owner="alice", settings=load({}, str(tmp_path / "mine.toml")))
 
 
 # Opening

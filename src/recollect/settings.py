@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,7 @@ from .recipes import DEFAULTS, Recipe, as_recipe
 
 TRACES = ("off", "spans", "content")
 PREFIX = "RECOLLECT_"
+_NOT_TEXT = ("recipe", "deadline", "busy", "chat_budget")  # checked by what reads them
 LIVE = frozenset(DEFAULTS[Recipe]) - {"name", "routes"} | {"recipe", "weights"}
 
 
@@ -169,7 +170,7 @@ def _from_file(candidates: list[Path], must: bool) -> dict[str, Any]:
         except FileNotFoundError:
             if must:
                 raise InvalidSetting(f"There is no configuration file {path}.", hint="Correct RECOLLECT_CONFIG.") from None
-        except (tomllib.TOMLDecodeError, OSError) as error:
+        except (ValueError, OSError) as error:  # TOML's errors are ValueErrors, and so is what is not UTF-8
             raise InvalidSetting(f"{path} can't be read: {error}.", hint="See docs/settings.md for its form.") from None
     return {}
 
@@ -182,17 +183,24 @@ def _known(given: Iterable[str], names: Collection[str]) -> None:
 
 
 def _checked(found: dict[str, Any]) -> Settings:
-    known: dict[str, Callable[[Any], Any]] = {field.name: type(field.default) for field in fields(Settings)}
-    _known(found, known)
-    try:
-        numbers = {name: float(found[name]) for name in ("deadline", "busy") if name in found}
-    except (TypeError, ValueError):
-        raise InvalidSetting("deadline and busy are numbers of seconds.") from None
-    if any(not 0 < value <= 3600 for value in numbers.values()):
-        raise InvalidSetting("deadline and busy are from 0 to 3600 seconds.")
+    _known(found, [field.name for field in fields(Settings)])
+    for name, value in found.items():
+        if not (isinstance(value, str) or name in _NOT_TEXT):
+            raise InvalidSetting(f"{name}={value!r:.40} is not text.", hint=f'Write {name} = "…".')
     if found.get("traces", "off") not in TRACES:
         raise InvalidSetting(f"traces={found['traces']!r:.40} is not one of {', '.join(TRACES)}.")
-    return Settings(**{**found, **numbers, **_counted(found)})
+    numbers: dict[str, Any] = {name: _seconds(name, found[name]) for name in ("deadline", "busy") if name in found}
+    return Settings(**found | numbers | _counted(found))
+
+
+def _seconds(name: str, value: Any) -> float:
+    try:
+        seconds = 0.0 if isinstance(value, bool) else float(value)
+    except (TypeError, ValueError):
+        seconds = 0.0
+    if not 0 < seconds <= 3600:
+        raise InvalidSetting(f"{name}={value!r:.40} is not a number of seconds from 0 to 3600.", hint=f"Such as {name} = 1.5.")
+    return seconds
 
 
 def _counted(found: Mapping[str, Any]) -> dict[str, int]:
