@@ -504,6 +504,19 @@ def test_a_file_that_is_no_database(tmp_path, content):
     assert path.read_bytes() == content, "what is not ours is left alone"
 
 
+def test_backups_where_none_can_be(tmp_path):
+    url = str(tmp_path / "m.db")
+    (tmp_path / "letter.txt").write_text("Dear sir, " * 100)
+    with Memory.open(url, owner="alice", embedder="none", settings=Settings()) as memory:
+        memory.remember("Goa", id="goa")
+        for target, said in (("no/x.db", "x.db can't be opened"), ("letter.txt", "letter.txt is not"), ("m.db", "another file")):
+            with refused(StoreUnavailable if target != "letter.txt" else NotADatabase, said):
+                memory.backup(str(tmp_path / target))
+        with refused(StoreUnavailable, "without a name"):
+            memory.backup("")
+        assert names(memory.list()) == ["goa"] and (tmp_path / "letter.txt").read_text().startswith("Dear sir")
+
+
 def test_a_database_of_another_program(tmp_path):
     path = tmp_path / "other.db"
     with sqlite3.connect(path) as other:

@@ -12,7 +12,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from threading import RLock
 
@@ -121,16 +121,18 @@ class SqliteFile:
         return self._reader.execute("PRAGMA data_version").fetchone()[0], self.writes
 
     def backup(self, target: str) -> None:
-        """A consistent copy, while others go on writing."""
+        """A consistent copy, while others go on writing. An older copy at the target is overwritten."""
+        if not target or (os.path.exists(target) and os.path.exists(self.path) and os.path.samefile(target, self.path)):
+            raise StoreUnavailable(f"{target or 'A file without a name'} can't hold the copy.", hint="Name another file.")
         with self._named():
-            # In one step: between two, a commit by anybody would make SQLite begin again.
-            source, copy = self._reader if self.in_memory else self._connect(), sqlite3.connect(target)
-            try:
+            source = self._reader if self.in_memory else self._connect()
+        try:
+            with self._named(target), closing(sqlite3.connect(target)) as copy:
+                # In one step: between two, a commit by anybody would make SQLite begin again.
                 source.backup(copy, pages=-1)
-            finally:
-                copy.close()
-                if source is not self._reader:
-                    source.close()
+        finally:
+            if source is not self._reader:
+                source.close()
 
     def checkpoint(self, *, patient: bool = True) -> None:
         """Move the log into the file, holding the write lock so that no commit can overlap. Not `patient`: now or not at all."""
@@ -248,12 +250,12 @@ class SqliteFile:
             raise StoreClosed()
 
     @contextmanager
-    def _named(self) -> Iterator[None]:
-        """sqlite's errors as ours."""
+    def _named(self, path: str | None = None) -> Iterator[None]:
+        """sqlite's errors as ours, about this file or another."""
         try:
             yield
         except sqlite3.DatabaseError as error:
-            raise _translated(error, self.path) from error
+            raise _translated(error, path or self.path) from error
         except UnicodeEncodeError as error:
             raise InvalidRecord(
                 "A text holds half a surrogate pair.", hint="Clean it first: recollect.normalize.clean_text."
