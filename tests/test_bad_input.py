@@ -558,6 +558,12 @@ def test_urls_nobody_speaks(url):
         Memory.open(url, owner="alice", embedder="none", settings=Settings())
 
 
+@pytest.mark.parametrize("url", ["", "sqlite:///", "sqlite:m.db", 5, b"m.db", "a\0b"])
+def test_urls_that_name_nothing(url):
+    with refused(StoreUnavailable, "names no", "sqlite:///memory.db"):
+        Memory.open(url, owner="alice", embedder="none", settings=Settings())
+
+
 @pytest.mark.parametrize("embedder", ["telepathy", "hashing:x", "hashing:1", ""])
 def test_embedders_nobody_knows(tmp_path, embedder):
     with refused(UnknownEmbedder):

@@ -377,3 +377,24 @@ def test_a_relative_name_is_of_this_folder(tmp_path, monkeypatch):
             memory.remember("Goa", id="m1", at="2026-03-10")
             assert names(memory.list()) == ["m1"]
     assert sorted(path.name for path in tmp_path.iterdir() if path.suffix == ".db") == ["here.db"]
+
+
+def test_a_path_names_a_memory_as_its_text_does(tmp_path):
+    for where in (tmp_path / "memory.db", str(tmp_path / "memory.db")):
+        with Memory.open(where, owner="alice", embedder="none", settings=Settings()) as memory:
+            memory.remember("Goa")
+    with Memory.open(tmp_path / "memory.db", owner="alice", embedder="none", settings=Settings()) as memory:
+        assert len(memory.list()) == 2
+
+
+def test_a_hit_stands_for_its_record(open_memory):
+    memory = open_memory(recipe="annie")
+    memory.remember("Goa in March", id="goa")
+    memory.remember("Goa in May", id="may")
+    answer = memory.recall("Goa March")
+    hit = answer[0]
+    assert hit.id == "goa" and names(memory.recall("Goa", exclude=hit)) == ["may"]
+    assert names(memory.recall("Goa", exclude=answer)) == []
+    assert memory.explain("Goa", expect=hit).gate == "found" and memory.get(hit) == hit.record == memory.history(hit)[0]
+    assert memory.promote(hit).quality == pytest.approx(0.65) and memory.amend(hit, tags=["trip"]).tags == ("trip",)
+    assert memory.forget(hit)["id"] == "goa" and names(memory.list()) == ["may"]

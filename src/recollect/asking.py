@@ -12,6 +12,7 @@ from .errors import InvalidQuery
 from .ingest import unit
 from .ports import Store
 from .query import Query, Where
+from .rankings import Hit
 from .recipes import Recipe
 from .records import KINDS, ROLES, Record, Scope, micros
 
@@ -69,7 +70,7 @@ def where_fields(asked: Mapping[str, Any]) -> dict[str, Any]:
             ready[name] = _words(name, value)
         elif name == "exclude":
             ready[name] = frozenset(
-                _words(name, [item.id if isinstance(item, Record) else item for item in _sequence(name, value)])
+                _words(name, [id_of(item) for item in _sequence(name, value)])
             )
         elif name in ("as_of", "since"):
             ready[name] = _instant(name, value)
@@ -98,11 +99,16 @@ def _words(name: str, value: Any) -> tuple[str, ...]:
 def _sequence(name: str, value: Any) -> Iterable[Any]:
     if value is None:
         return ()
-    if isinstance(value, (str, Record)):
+    if isinstance(value, (str, Record, Hit)):
         return (value,)
     if not isinstance(value, Iterable):
         raise InvalidQuery(f"{name}={value!r:.60} is not a list of names.", hint=f'Write {name}=["a", "b"].')
     return value
+
+
+def id_of(named: Any) -> Any:
+    """The id of a record or a hit; anything else as it is."""
+    return named.id if isinstance(named, (Record, Hit)) else named
 
 
 def name_of(name: str, value: Any) -> str | None:

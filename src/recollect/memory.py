@@ -15,10 +15,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from datetime import datetime
 from functools import partial
+from os import PathLike
 from typing import TYPE_CHECKING, Any, Unpack
 
 from . import consolidate, conversations, feedback, moving, summaries, upkeep
-from .asking import days_of, hops_of, limit_of, query_of, question_of, sight
+from .asking import days_of, hops_of, id_of, limit_of, query_of, question_of, sight
 from .embed import GRACE, Embedding, Worker
 from .errors import StoreUnavailable
 from .explain import Explanation, explain_answer, why_not
@@ -31,7 +32,7 @@ from .paging import keys_after
 from .pen import Pen, Writing
 from .ports import Change, Embedder, Extractor, Forget, Holding, Neighborhood, Node, Receipt, Reranker
 from .query import Query, Where
-from .rankings import Answer
+from .rankings import Answer, Hit
 from .recall import recall
 from .recipes import Recipe, as_recipe
 from .records import EMPTY, SHOWN, Record, Scope, micros
@@ -64,7 +65,7 @@ class Memory:
     @classmethod
     def open(
         cls,
-        url: str | None = None,
+        url: str | PathLike[str] | None = None,
         *,
         owner: str | None = None,
         recipe: Recipe | str | Mapping[str, Any] | None = None,
@@ -131,25 +132,25 @@ class Memory:
         said = [message for message in read_messages(messages) if system or message.role != "system"]
         return conversations.remember(room, said, lambda one: self._write(self._pen.writing(one.drafts, one.changes)))
 
-    def amend(self, id: str | Record, *, expected: Record | None = None, **fields: Any) -> Record:
+    def amend(self, id: str | Record | Hit, *, expected: Record | None = None, **fields: Any) -> Record:
         """Change fields of a record; a changed text is searched anew and embedded again. `expected`: only if it is still this."""
         old = self.get(id)
         self._put(old.owner, self._pen.revising(old, fields, expected))
         return self.get(old.id)
 
-    def promote(self, id: str | Record, by: float = 0.15) -> Record:
+    def promote(self, id: str | Record | Hit, by: float = 0.15) -> Record:
         """Raise a record's quality, or lower it with a negative number; it stays within 0 and 1."""
         record = self.get(id)
         return self.amend(record, quality=min(1.0, max(0.0, record.quality + by)))
 
-    def feedback(self, query: str, id: str | Record, *, good: bool = True) -> Record:
+    def feedback(self, query: str, id: str | Record | Hit, *, good: bool = True) -> Record:
         """Note that for this question this record should have been recalled, or should not: what `recollect tune` learns from."""
         about, query = self.get(id), question_of(query)
         there = self._store.resolve(self._where(timeless=True, shared=True), [feedback.name_of(query, about)])
         self._store.write(self.scope.owner, [feedback.said(query, about, self.scope.owner, good, self._now(), bool(there))])
         return self.get(feedback.name_of(query, about))
 
-    def forget(self, id: str | Record, *, expected: Record | None = None) -> dict[str, Any]:
+    def forget(self, id: str | Record | Hit, *, expected: Record | None = None) -> dict[str, Any]:
         """Remove a record and everything made from it. The receipt says what was removed from where."""
         record = self.get(id)
         receipt = self._put(record.owner, self._pen.forgetting(record, expected))
@@ -178,13 +179,12 @@ class Memory:
             self._worker.kick()
         return answer
 
-    def explain(self, query: str, *, expect: str | Record | None = None, recipe: Any = None, **asked: Any) -> Explanation:
+    def explain(self, query: str, *, expect: str | Record | Hit | None = None, recipe: Any = None, **asked: Any) -> Explanation:
         """Why these hits; with `expect`, which gate lost that record, or where it stands."""
         question, recipe = self._asked(query, recipe, asked)
         if expect is None:
             return explain_answer(recall(question, recipe, self._embedding, self._store, self._judges))
-        name = expect.id if isinstance(expect, Record) else expect
-        return why_not(question, recipe, self._embedding, self._store, name, self._judges)
+        return why_not(question, recipe, self._embedding, self._store, id_of(expect), self._judges)
 
     def inspect(self, query: str, *, recipe: Any = None, max_chars: int = 2000, **asked: Any) -> Inspection:
         """The whole picture: the answer, the block made of it, and every candidate with the gate that kept it out."""
@@ -201,9 +201,9 @@ class Memory:
         """An answer as a block, with what was left out and why."""
         return render(pointed(answer), profile=answer.profile, **how)
 
-    def get(self, id: str | Record) -> Record:
+    def get(self, id: str | Record | Hit) -> Record:
         """One record, whether it still holds or not."""
-        return self._pen.get(id)
+        return self._pen.get(id_of(id))
 
     def list(self, *, limit: int = 100, order: str = "newest", after: str | Record | None = None, **asked: Any) -> list[Record]:
         """Records, in order: newest, oldest, turns, latest. `after`: go on behind a record, its id or the `next` of a page;
@@ -211,7 +211,7 @@ class Memory:
         where = self._where(**{"roles": SHOWN, **asked})
         return self._store.records(keys_after(self._store, where, order, limit_of(limit, 100_000), after))
 
-    def history(self, id: str | Record) -> list[Record]:
+    def history(self, id: str | Record | Hit) -> list[Record]:
         """All versions of a memory, oldest first: what it superseded and what superseded it."""
         return self._pen.versions(self.get(id))
 

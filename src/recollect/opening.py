@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from . import summaries
@@ -33,7 +34,7 @@ def now() -> datetime:
     return datetime.now(UTC)
 
 
-def open_beside(url: str | None, settings: Settings, vector: str | None, graph: str | None) -> Store:
+def open_beside(url: str | PathLike[str] | None, settings: Settings, vector: str | None, graph: str | None) -> Store:
     """The store, with the indexes beside it. None: as the settings say; an empty text: none."""
     indexes = {"vector": settings.vector if vector is None else vector, "graph": settings.graph if graph is None else graph}
     return open_store(url if url is not None else settings.db, busy_seconds=settings.busy, **indexes, wall=time.time)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 
 from ..errors import StoreUnavailable
@@ -9,10 +10,12 @@ from ..ports import Store
 
 
 def open_store(
-    url: str, *, busy_seconds: float | None = None, vector: str = "", graph: str = "", wall: Callable[[], float] | None = None
-) -> Store:
+    url: str | os.PathLike[str], *, busy_seconds: float | None = None, vector: str = "", graph: str = "",
+    wall: Callable[[], float] | None = None,
+) -> Store:  # fmt: skip
     """The store behind a URL or a file name, with the indexes beside it that have a URL. `wall`: seconds all processes share, by
     which those that keep one index up take turns. The module that serves a URL is imported only now."""
+    url = _text(url)
     if not (vector or graph):
         return _open(url, busy_seconds)
     from .beside import BesideStore
@@ -25,6 +28,14 @@ def open_store(
     except Exception:
         store.close()
         raise
+
+
+def _text(url: object) -> str:
+    url = os.fspath(url) if isinstance(url, os.PathLike) else url
+    if not isinstance(url, str) or url in ("", "sqlite:///") or "\0" in url:
+        hint = "Use a file name, sqlite:///memory.db, postgresql://… or memory: (see docs/stores.md)."
+        raise StoreUnavailable(f"{url!r:.200} names no memory.", hint=hint)
+    return url
 
 
 def _open(url: str, busy_seconds: float | None) -> Store:
