@@ -339,10 +339,18 @@ def test_orders(memory, order):
         memory.list(order=order)
 
 
-@pytest.mark.parametrize("after", ["nobody", 7])
+@pytest.mark.parametrize("after", ["nobody", "\x00", "\ud800"])
 def test_going_on_after_a_record_that_is_not_there(memory, after):
-    with refused(RecollectError):
+    with refused(UnknownRecord):
         memory.list(after=after)
+    assert memory.explain("Goa", expect=after).gate == "out of scope"
+
+
+def test_what_is_no_name_of_a_record(memory):
+    with refused(InvalidQuery, "after=7", "name"):
+        memory.list(after=7)
+    with refused(InvalidQuery, "expect=7", "name"):
+        memory.explain("Goa", expect=7)
 
 
 @pytest.mark.parametrize("budget", [-1, 2.5, "many"])

@@ -184,7 +184,7 @@ class Memory:
         question, recipe = self._asked(query, recipe, asked)
         if expect is None:
             return explain_answer(recall(question, recipe, self._embedding, self._store, self._judges))
-        return why_not(question, recipe, self._embedding, self._store, id_of(expect), self._judges)
+        return why_not(question, recipe, self._embedding, self._store, name_of("expect", id_of(expect)), self._judges)
 
     def inspect(self, query: str, *, recipe: Any = None, max_chars: int = 2000, **asked: Any) -> Inspection:
         """The whole picture: the answer, the block made of it, and every candidate with the gate that kept it out."""

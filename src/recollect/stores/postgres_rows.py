@@ -142,7 +142,7 @@ class PostgresReads:
         return self.server.all(self.q.vectors_by_slots, (self.path_of(owner), lane, list(slots)))
 
     def slots(self, owner: int, ids: Sequence[str]) -> list[tuple[str, int]]:
-        ids = [id for id in ids if "\0" not in id]
+        ids = [id for id in ids if _sendable(id)]
         return self.server.all(self.q.slots_by_ids, (self.path_of(owner), ids)) if ids else []
 
     def records(self, keys: Sequence[int]) -> list[tuple]:
@@ -317,6 +317,11 @@ _COLUMNS = (
     "superseded_by, quality, confidence, reinforced, length, language, terms, text, speaker, source, tags, views, metadata, "
     "lexemes"
 )
+
+
+def _sendable(text: str) -> bool:
+    """Whether PostgreSQL takes the text: an id that it doesn't is nobody's."""
+    return "\0" not in text and not any("\ud800" <= char <= "\udfff" for char in text)
 
 
 def indexed(record: Record) -> Index:
