@@ -537,6 +537,21 @@ def test_a_database_of_another_program(tmp_path):
     assert path.read_bytes() == before
 
 
+@pytest.mark.parametrize("harm", ["letters", "pages"])
+def test_a_damaged_database(tmp_path, harm):
+    path = tmp_path / "m.db"
+    with Memory.open(path, owner="alice", embedder="none", settings=Settings()) as memory:
+        memory.remember_many(f"Goa in March {number}, and no other place" for number in range(500))
+        memory.upkeep()
+    content = path.read_bytes()
+    pages = content[: 4 * 8192] + b"\xa5" * (len(content) - 4 * 8192)
+    path.write_bytes(content.replace(b"Goa in March 7", b"\xff\xfe in March 7") if harm == "letters" else pages)
+    with refused(NotADatabase, "m.db is damaged", "restore"), Memory.open(
+        path, owner="alice", embedder="none", settings=Settings()
+    ) as memory:
+        memory.list(limit=1000)
+
+
 def test_a_database_of_a_newer_recollect(tmp_path):
     path = tmp_path / "newer.db"
     with Memory.open(str(path), owner="alice", embedder="none", settings=Settings()) as memory:

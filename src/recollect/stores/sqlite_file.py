@@ -85,7 +85,8 @@ class SqliteFile:
             try:
                 yield connection
             finally:
-                connection.execute("COMMIT")
+                if connection.in_transaction:  # over a damaged page SQLite has ended it itself
+                    connection.execute("COMMIT")
 
     @contextmanager
     def apart(self) -> Iterator[sqlite3.Connection]:
@@ -264,7 +265,10 @@ class SqliteFile:
 
 def _translated(error: sqlite3.DatabaseError, path: str) -> RecollectError | sqlite3.DatabaseError:
     said = str(error)
-    if "not a database" in said or "malformed" in said:
+    if "malformed" in said or "decode to UTF-8" in said:
+        what = said.split(" with text")[0]  # without what it read there
+        return NotADatabase(f"{path} is damaged ({what}).", hint="Restore a backup: recollect restore FILE.")
+    if "not a database" in said:
         return NotADatabase(
             f"{path} is not a recollect database ({said}).", hint="Name another file, or restore a backup: recollect restore."
         )
@@ -278,6 +282,11 @@ def _translated(error: sqlite3.DatabaseError, path: str) -> RecollectError | sql
         return InvalidRecord(
             f"A record lacks what it needs ({said}).", hint="id, text, kind, role and recorded_at can't be empty."
         )
-    if "full" in said or "disk I/O" in said:
+    if "disk I/O" in said:
+        return StoreUnavailable(
+            f"{path} can't be read or written ({said}).",
+            hint="Look after the disk; if the file was cut short, restore a backup: recollect restore.",
+        )
+    if "full" in said:
         return StoreUnavailable(f"{path} can't be written ({said}).", hint="Free some space; nothing acknowledged is lost.")
     return error
