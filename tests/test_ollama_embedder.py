@@ -6,9 +6,11 @@ import fake_embedding_server as fake
 import numpy as np
 import pytest
 
+from recollect import Memory
 from recollect.embedders import open_embedder
-from recollect.embedders.ollama import OllamaEmbedder
+from recollect.embedders.ollama import OllamaEmbedder, address
 from recollect.errors import EmbedderFailed
+from recollect.settings import load
 
 TEXTS = ["one", "two", "three"]
 
@@ -41,6 +43,30 @@ def test_an_ollama_that_ignores_dimensions_is_cut_here():
         rows = open_embedder("ollama", base_url=server.url).embed_documents(TEXTS)
         np.testing.assert_allclose(rows, expected(server, size=1024), atol=1e-6)
         np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("host", "url"),
+    [
+        ("gpu-box", "http://gpu-box:11434"),
+        ("127.0.0.1:5000", "http://127.0.0.1:5000"),
+        ("0.0.0.0", "http://127.0.0.1:11434"),
+        (":5000", "http://127.0.0.1:5000"),
+        ("[::1]:5000/", "http://[::1]:5000"),
+        ("https://models.example.com/ollama", "https://models.example.com/ollama"),
+        ("two words", "two words"),
+    ],
+)
+def test_a_server_is_named_as_ollama_s_own_settings_name_it(host, url):
+    assert address(host) == url
+
+
+def test_ollama_is_found_where_its_own_variable_says():
+    with fake.FakeServer(size=4096) as server:
+        settings = load({"OLLAMA_HOST": server.url.removeprefix("http://")})
+        with Memory.open("memory:", owner="alice", embedder="ollama", settings=settings) as memory:
+            memory.remember("Goa in March")
+            assert memory.flush(10) == 0 and server.requests[0][0] == "/api/embed"
 
 
 @pytest.mark.parametrize(

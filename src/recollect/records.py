@@ -155,7 +155,7 @@ def check_owner(owner: object) -> str:
     if not isinstance(owner, str) or len(owner) > 400 or not all(_SEGMENT.fullmatch(part) for part in owner.split("/")):
         raise ScopeRequired(
             f"{owner!r:.80} is not an owner path.",
-            hint='Use one to three names joined by "/", without control characters: "alice" or "acme/alice".',
+            hint='Use names joined by "/", without control characters: "alice" or "acme/alice".',
         )
     return owner
 

@@ -12,6 +12,7 @@ The fingerprint names no host: a model's name is a name in Ollama's registry, an
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -26,6 +27,7 @@ from .rows import checked_rows, unit_rows
 
 BASE_URL = "http://127.0.0.1:11434"
 MODEL = "qwen3-embedding:8b"
+_SHORT = re.compile(r"([\w.-]*|\[[0-9A-Fa-f:.]+\])(?::(\d+))?/?")  # how OLLAMA_HOST is mostly written
 TIMEOUT = 60.0  # seconds: a model that is not loaded yet is loaded by the first request
 _QWEN = "Instruct: Given a web search query, retrieve relevant passages that answer the query\nQuery:"
 
@@ -67,7 +69,7 @@ class OllamaEmbedder:
         self._known = KNOWN.get(self._model) or _named(self._model, size)
         self._cut = dimensions or self._known.cut
         self._timeout = timeout or TIMEOUT
-        self._remote = remote or Remote(base_url or BASE_URL, who="ollama")
+        self._remote = remote or Remote(address(base_url) if base_url else BASE_URL, who="ollama")
         dimension = self._cut or self._known.size
         if dimension > self._known.size:
             raise InvalidSetting(f"{self._model} has {self._known.size} dimensions; {dimension} were asked for.")
@@ -105,6 +107,14 @@ class OllamaEmbedder:
         length = self._known.size if whole else self.profile.dimension
         rows = checked_rows(vectors, count=count, dimension=length, who=self._remote.who)
         return unit_rows(rows[:, : self.profile.dimension])
+
+
+def address(host: str) -> str:
+    """The URL of a server by its URL, or as Ollama's own settings name it: `gpu-box`, `127.0.0.1:11434`, `0.0.0.0`."""
+    short = _SHORT.fullmatch(host)
+    if not short:
+        return host
+    return f"http://{'127.0.0.1' if short[1] in ('', '0.0.0.0') else short[1]}:{short[2] or 11434}"
 
 
 def _named(model: str, size: str) -> Known:
