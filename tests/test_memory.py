@@ -379,6 +379,23 @@ def test_a_relative_name_is_of_this_folder(tmp_path, monkeypatch):
     assert sorted(path.name for path in tmp_path.iterdir() if path.suffix == ".db") == ["here.db"]
 
 
+@pytest.mark.parametrize("recipe", ["balanced", "memsense"])
+def test_what_is_forgotten_is_not_in_the_closed_file(tmp_path, recipe):
+    chat = [{"role": "user", "content": "Hello."}, {"role": "user", "content": "The code is ZEBRA."}]
+    settings = Settings(recipe=recipe, embedder="hashing")
+    with Memory.open(tmp_path / "memory.db", owner="alice", settings=settings) as memory:
+        hello, _ = memory.remember_messages(chat, session="s")
+        memory.remember("The code is ZEBRA, too.", tags=["ZEBRA"], views={"user": "ZEBRA"})
+        memory.recall("ZEBRA")
+        memory.upkeep()
+        for record in memory.list(roles=["note", "turn"]):
+            if record.id != hello.id:
+                memory.forget(record)
+        assert "ZEBRA" not in str(memory.list(timeless=True))
+    (file,) = tmp_path.iterdir()
+    assert b"ZEBRA" not in file.read_bytes() and b"zebra" not in file.read_bytes()
+
+
 def test_a_path_names_a_memory_as_its_text_does(tmp_path):
     for where in (tmp_path / "memory.db", str(tmp_path / "memory.db")):
         with Memory.open(where, owner="alice", embedder="none", settings=Settings()) as memory:
