@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 
@@ -106,3 +108,17 @@ def test_each_goes_through_everything_in_order(url):
         memory.remember("Newer", id="new", supersedes="n0", at=5000.0)
         assert [record.id for record in memory.each()] == [*(f"n{n}" for n in range(1203)), "new"]
         assert "n0" not in {record.id for record in memory.each(timeless=False)}
+
+
+def test_upkeep_says_why_what_another_process_was_at_still_waits(tmp_path):
+    moody = Moody(down=True)
+    with Memory.open(tmp_path / "memory.db", owner="alice", embedder="none") as memory:
+        memory.remember("Goa in March")
+    with Memory.open(tmp_path / "memory.db", owner="alice", embedder=moody) as memory:
+        memory.amend(memory.list()[0], text="Goa in May")
+        now = int(time.time() * 1_000_000)
+        memory.flush(5)
+        assert memory.store.outbox.claim(None, "moody:m:4", 9, now + 3_600_000_000, 7_200_000_000), "somebody else takes it"
+        moody.down = False
+        (step,) = [step for step in memory.upkeep() if not step.ok]
+        assert step.name == "embed" and step.did.startswith("0 embedded; 1 are not due yet: another process is at them")

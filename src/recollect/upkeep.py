@@ -127,13 +127,14 @@ def drain(worker: Worker, waiting: Callable[[], int], progress: Progress | None 
 
 
 def embedded(worker: Worker | None, waiting: Callable[[], int], progress: Progress | None, *, dry_run: bool) -> Step:
-    """Embedding what waits, as a step."""
+    """What waits for a vector, embedded; or why it still waits."""
     waits = waiting()
     found = f"{waits:,} texts wait for a vector"
-    if dry_run or not waits:
+    if dry_run or not waits or worker is None:
         return Step("embed", found)
     left = drain(worker, waiting, progress)
-    return Step("embed", found, f"{waits - left:,} embedded" + (f"; {worker.last_error}" if left else ""), ok=not left)
+    later = f"{left:,} are not due yet: another process is at them, or was when it died, or they failed just now"
+    return Step("embed", found, f"{waits - left:,} embedded" + (f"; {worker.last_error or later}" if left else ""), ok=not left)
 
 
 def drop_old(store: Store, embedding: Embedding, where: Where, *, dry_run: bool) -> dict[str, dict[str, int]]:
