@@ -316,3 +316,12 @@ def test_an_explanation_without_hits_says_what_ran(open_memory, preset):
     assert told.trees == () and told.path == "skipped_empty_store"
     assert len(told.routes) == len(recipe.routes) + bool(recipe.rerank)
     assert json.loads(json.dumps(told.to_dict()))["hits"] == []
+
+
+def test_a_summary_that_was_put_first_is_worth_what_its_tree_says(open_memory):
+    memory = open_memory(recipe="opencouch(alpha=0.5, decay=half-life)")
+    memory.remember("Sarah went home", id="latest", kind="episodic", role="summary", quality=0.8, at="2025-06-01")
+    told = memory.explain("nothing of the kind", first_turn=True)
+    ((hit, tree),) = told.trees
+    assert hit.id == "latest" and hit.score == tree.value == tree.recompute() == 0.4
+    assert hit.explain["decay"] < 0.01 and hit.explain["age_days"] > 200

@@ -27,7 +27,7 @@ from .recipes import Recipe
 from .records import PARTS, Record
 from .rerank import Judges, declined, rerank
 from .routes import run
-from .score import age_days, charge, ordered, score
+from .score import age_days, charge, ordered, score, weigh
 
 if TYPE_CHECKING:
     import numpy as np
@@ -202,6 +202,7 @@ def _caught_up(found: list[Candidate], query: Query, recipe: Recipe, store: Stor
         if not facts:
             return found
         latest.facts = facts[keys[0]]
+        weigh([latest], query, recipe)
     return [latest, *(candidate for candidate in found if candidate is not latest)]
 
 

@@ -31,9 +31,15 @@ def score(found: list[Candidate], query: Query, recipe: Recipe, store: Store) ->
     """Candidates with their final scores, in no order; sessions stand in for their turns where the recipe says so."""
     if recipe.sessions != "off":
         found = stand_in(found, query, recipe, store)
-    now = query.where.as_of if query.where.as_of is not None else query.where.now
     if recipe.kin:
         _lend(found)
+    weigh(found, query, recipe)
+    return found
+
+
+def weigh(found: list[Candidate], query: Query, recipe: Recipe) -> None:
+    """Give each candidate its final score."""
+    now = query.where.as_of if query.where.as_of is not None else query.where.now
     for candidate in found:
         fused, facts = own(candidate), candidate.facts
         if candidate.kin is not None:
@@ -42,7 +48,6 @@ def score(found: list[Candidate], query: Query, recipe: Recipe, store: Store) ->
             candidate.decay = decay(facts, now, recipe)
             fused *= candidate.decay
         candidate.final = fused + recipe.alpha * facts.quality if recipe.alpha else fused
-    return found
 
 
 def own(candidate: Candidate) -> float:
