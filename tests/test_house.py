@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import pytest
 
+import recollect
 from recollect import errors
 
 ROOT = Path(__file__).parent.parent
@@ -335,3 +336,9 @@ def test_thermometers():
     for title, rows in (("files", lengths), ("functions", every), ("classes by public methods", sorted(classes, reverse=True))):
         print(f"{title}: " + ", ".join(f"{name} {size}" for size, name in rows[:6]))
     assert sizes and lengths
+
+
+def test_type_checkers_are_told_of_every_public_name():
+    page = (SOURCE / "__init__.py").read_text(encoding="utf-8")
+    told = {name: module for module, name in re.findall(r"from \.(\w+) import \w+ as (\w+)", page)}
+    assert told == recollect._HOMES and (SOURCE / "py.typed").exists()

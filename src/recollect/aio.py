@@ -12,19 +12,19 @@ never made, one that had begun runs to its end, unseen, and a write of it holds.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Generator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextvars import copy_context
 from functools import partial, wraps
-from inspect import isfunction
 from itertools import islice
-from typing import Any, Self, TypeVar
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from .errors import Overloaded, StoreClosed
 from .memory import Memory
 from .recipes import Recipe
 from .records import Record, Scope
 
+P = ParamSpec("P")
 T = TypeVar("T")
 THREADS = 8
 AT_ONCE = 200  # records fetched by `each` with one visit to a thread
@@ -35,7 +35,7 @@ class Threads:
 
     def __init__(self, count: int = THREADS, *, most: int | None = None) -> None:
         self._pool = ThreadPoolExecutor(count, thread_name_prefix="recollect")
-        self._most, self._at_work = most, set[Future]()
+        self._most, self._at_work = most, set[Future[Any]]()
 
     async def run(self, call: Callable[..., T], /, *given: Any, **named: Any) -> T:
         """The result of a call in one of the threads, with the caller's context variables."""
@@ -51,7 +51,7 @@ class Threads:
     def __len__(self) -> int:
         return len(self._at_work)
 
-    def _submit(self, call: Callable[[], Any]) -> Future:
+    def _submit(self, call: Callable[[], Any]) -> Future[Any]:
         if self._most is not None and len(self._at_work) >= self._most:
             raise Overloaded(f"{self._most} calls are on their way already.", hint="Try again in a moment.")
         try:
@@ -61,6 +61,16 @@ class Threads:
         self._at_work.add(work)
         work.add_done_callback(self._at_work.discard)
         return work
+
+
+def _awaitable(method: Callable[Concatenate[Memory, P], T]) -> Callable[Concatenate[AsyncMemory, P], Coroutine[Any, Any, T]]:
+    """The method as it is, in a thread."""
+
+    @wraps(method)
+    async def awaited(self: AsyncMemory, /, *given: P.args, **named: P.kwargs) -> T:
+        return await self._threads.run(getattr(self._memory, method.__name__), *given, **named)
+
+    return awaited
 
 
 class AsyncMemory:
@@ -122,6 +132,35 @@ class AsyncMemory:
     def __repr__(self) -> str:
         return f"<Async{repr(self._memory)[1:]}"
 
+    remember = _awaitable(Memory.remember)
+    remember_many = _awaitable(Memory.remember_many)
+    remember_messages = _awaitable(Memory.remember_messages)
+    amend = _awaitable(Memory.amend)
+    promote = _awaitable(Memory.promote)
+    feedback = _awaitable(Memory.feedback)
+    forget = _awaitable(Memory.forget)
+    flush = _awaitable(Memory.flush)
+    recall = _awaitable(Memory.recall)
+    explain = _awaitable(Memory.explain)
+    inspect = _awaitable(Memory.inspect)
+    context = _awaitable(Memory.context)
+    render = _awaitable(Memory.render)
+    get = _awaitable(Memory.get)
+    list = _awaitable(Memory.list)
+    history = _awaitable(Memory.history)
+    entities = _awaitable(Memory.entities)
+    neighborhood = _awaitable(Memory.neighborhood)
+    now = _awaitable(Memory.now)
+    take = _awaitable(Memory.take)
+    holdings = _awaitable(Memory.holdings)
+    reembed = _awaitable(Memory.reembed)
+    upkeep = _awaitable(Memory.upkeep)
+    index = _awaitable(Memory.index)
+    backup = _awaitable(Memory.backup)
+    settings = _awaitable(Memory.settings)
+    update_settings = _awaitable(Memory.update_settings)
+    status = _awaitable(Memory.status)
+
 
 class Opening:
     """A memory that is about to be opened."""
@@ -129,7 +168,7 @@ class Opening:
     def __init__(self, kind: type[AsyncMemory], open_memory: Callable[[], Memory], threads: int) -> None:
         self._kind, self._open, self._count = kind, open_memory, threads
 
-    def __await__(self):
+    def __await__(self) -> Generator[Any, None, AsyncMemory]:
         return self._opened().__await__()
 
     async def __aenter__(self) -> AsyncMemory:
@@ -142,16 +181,3 @@ class Opening:
     async def _opened(self) -> AsyncMemory:
         threads = Threads(self._count)
         return self._kind(await threads.run(self._open), threads=threads)
-
-
-def _awaitable(method: Callable[..., Any]) -> Callable[..., Awaitable[Any]]:
-    @wraps(method)
-    async def awaited(self: AsyncMemory, /, *given: Any, **named: Any) -> Any:
-        return await self._threads.run(getattr(self._memory, method.__name__), *given, **named)
-
-    return awaited
-
-
-for _name, _method in vars(Memory).items():
-    if isfunction(_method) and not _name.startswith("_") and not hasattr(AsyncMemory, _name):
-        setattr(AsyncMemory, _name, _awaitable(_method))

@@ -17,6 +17,7 @@ from .recipes import Recipe
 from .records import KINDS, ROLES, Record, Scope, micros
 
 LONGEST_QUESTION = 20_000
+Named = str | Record | Hit  # what stands for a record: its id, itself, or where it was found
 
 
 def question_of(text: Any) -> str:

@@ -19,7 +19,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, Unpack
 
 from . import consolidate, conversations, feedback, moving, summaries, upkeep
-from .asking import days_of, hops_of, id_of, limit_of, query_of, question_of, sight
+from .asking import Named, days_of, hops_of, id_of, limit_of, name_of, query_of, question_of, sight
 from .embed import GRACE, Embedding, Worker
 from .errors import StoreUnavailable
 from .explain import Explanation, explain_answer, why_not
@@ -32,7 +32,7 @@ from .paging import keys_after
 from .pen import Pen, Writing
 from .ports import Change, Embedder, Extractor, Forget, Holding, Neighborhood, Node, Receipt, Reranker
 from .query import Query, Where
-from .rankings import Answer, Hit
+from .rankings import Answer
 from .recall import recall
 from .recipes import Recipe, as_recipe
 from .records import EMPTY, SHOWN, Record, Scope, micros
@@ -132,25 +132,25 @@ class Memory:
         said = [message for message in read_messages(messages) if system or message.role != "system"]
         return conversations.remember(room, said, lambda one: self._write(self._pen.writing(one.drafts, one.changes)))
 
-    def amend(self, id: str | Record | Hit, *, expected: Record | None = None, **fields: Any) -> Record:
+    def amend(self, id: Named, *, expected: Record | None = None, **fields: Any) -> Record:
         """Change fields of a record; a changed text is searched anew and embedded again. `expected`: only if it is still this."""
         old = self.get(id)
         self._put(old.owner, self._pen.revising(old, fields, expected))
         return self.get(old.id)
 
-    def promote(self, id: str | Record | Hit, by: float = 0.15) -> Record:
+    def promote(self, id: Named, by: float = 0.15) -> Record:
         """Raise a record's quality, or lower it with a negative number; it stays within 0 and 1."""
         record = self.get(id)
         return self.amend(record, quality=min(1.0, max(0.0, record.quality + by)))
 
-    def feedback(self, query: str, id: str | Record | Hit, *, good: bool = True) -> Record:
+    def feedback(self, query: str, id: Named, *, good: bool = True) -> Record:
         """Note that for this question this record should have been recalled, or should not: what `recollect tune` learns from."""
         about, query = self.get(id), question_of(query)
         there = self._store.resolve(self._where(timeless=True, shared=True), [feedback.name_of(query, about)])
         self._store.write(self.scope.owner, [feedback.said(query, about, self.scope.owner, good, self._now(), bool(there))])
         return self.get(feedback.name_of(query, about))
 
-    def forget(self, id: str | Record | Hit, *, expected: Record | None = None) -> dict[str, Any]:
+    def forget(self, id: Named, *, expected: Record | None = None) -> dict[str, Any]:
         """Remove a record and everything made from it. The receipt says what was removed from where."""
         record = self.get(id)
         receipt = self._put(record.owner, self._pen.forgetting(record, expected))
@@ -179,7 +179,7 @@ class Memory:
             self._worker.kick()
         return answer
 
-    def explain(self, query: str, *, expect: str | Record | Hit | None = None, recipe: Any = None, **asked: Any) -> Explanation:
+    def explain(self, query: str, *, expect: Named | None = None, recipe: Any = None, **asked: Any) -> Explanation:
         """Why these hits; with `expect`, which gate lost that record, or where it stands."""
         question, recipe = self._asked(query, recipe, asked)
         if expect is None:
@@ -201,7 +201,7 @@ class Memory:
         """An answer as a block, with what was left out and why."""
         return render(pointed(answer), profile=answer.profile, **how)
 
-    def get(self, id: str | Record | Hit) -> Record:
+    def get(self, id: Named) -> Record:
         """One record, whether it still holds or not."""
         return self._pen.get(id_of(id))
 
@@ -394,6 +394,12 @@ class Memory:
             with suppress(StoreUnavailable):
                 summaries.caught_up(hands, asked.get("session") or self.scope.session)
         return query, recipe
+
+    def list(self, *, limit: int = 100, order: str = "newest", after: Named | None = None, **asked: Any) -> list[Record]:
+        """Records, in order: newest, oldest, turns, latest. `after`: go on behind it; `timeless`: also what no longer holds."""
+        where, name = self._where(**{"roles": SHOWN, **asked}), name_of("after", id_of(after))
+        start = None if name is None else self._store.resolve(where, [name]).get(name, -1)
+        return self._store.records(self._store.select(where, order=order, limit=limit_of(limit, 100_000), after=start))
 
 
 def _kind(plain: type[Memory], settings: Settings) -> type[Memory]:
