@@ -397,7 +397,7 @@ class Memory:
 
     def list(self, *, limit: int = 100, order: str = "newest", after: Named | None = None, **asked: Any) -> list[Record]:
         """Records, in order: newest, oldest, turns, latest. `after`: go on behind it; `timeless`: also what no longer holds."""
-        where, name = self._where(**{"roles": SHOWN, **asked}), name_of("after", id_of(after))
+        where, name = self._where(**{"roles": SHOWN, **asked}), name_of("after", id_of(after))  # last here: it hides `list`
         start = None if name is None else self._store.resolve(where, [name]).get(name, -1)
         return self._store.records(self._store.select(where, order=order, limit=limit_of(limit, 100_000), after=start))
 
