@@ -347,7 +347,7 @@ def test_going_on_after_a_record_that_is_not_there(memory, after):
 
 
 def test_what_is_no_name_of_a_record(memory):
-    with refused(InvalidQuery, "after=7", "name"):
+    with refused(UnknownRecord):
         memory.list(after=7)
     with refused(InvalidQuery, "expect=7", "name"):
         memory.explain("Goa", expect=7)

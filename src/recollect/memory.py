@@ -205,13 +205,7 @@ class Memory:
         """One record, whether it still holds or not."""
         return self._pen.get(id_of(id))
 
-    def list(self, *, limit: int = 100, order: str = "newest", after: str | Record | None = None, **asked: Any) -> list[Record]:
-        """Records, in order: newest, oldest, turns, latest. `after`: go on behind a record, its id or the `next` of a page;
-        `timeless`: also what no longer holds."""
-        where = self._where(**{"roles": SHOWN, **asked})
-        return self._store.records(keys_after(self._store, where, order, limit_of(limit, 100_000), after))
-
-    def history(self, id: str | Record | Hit) -> list[Record]:
+    def history(self, id: Named) -> list[Record]:
         """All versions of a memory, oldest first: what it superseded and what superseded it."""
         return self._pen.versions(self.get(id))
 
@@ -396,10 +390,10 @@ class Memory:
         return query, recipe
 
     def list(self, *, limit: int = 100, order: str = "newest", after: Named | None = None, **asked: Any) -> list[Record]:
-        """Records, in order: newest, oldest, turns, latest. `after`: go on behind it; `timeless`: also what no longer holds."""
-        where, name = self._where(**{"roles": SHOWN, **asked}), name_of("after", id_of(after))  # last here: it hides `list`
-        start = None if name is None else self._store.resolve(where, [name]).get(name, -1)
-        return self._store.records(self._store.select(where, order=order, limit=limit_of(limit, 100_000), after=start))
+        """Records, in order: newest, oldest, turns, latest. `after`: go on behind a record, its id or the `next` of a page;
+        `timeless`: also what no longer holds."""
+        where = self._where(**{"roles": SHOWN, **asked})  # the last method here: it hides Python's `list`
+        return self._store.records(keys_after(self._store, where, order, limit_of(limit, 100_000), after))
 
 
 def _kind(plain: type[Memory], settings: Settings) -> type[Memory]:

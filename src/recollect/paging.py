@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from typing import Any, NamedTuple
 
 from .errors import UnknownRecord
 from .ports import AGELESS, Store
 from .query import Where
+from .rankings import Hit
 from .records import Record, micros
 
 EVERYTHING = 1 << 40
@@ -47,11 +48,12 @@ class Cursor(NamedTuple):
         return MARK + urlsafe_b64encode(said.encode("ascii")).decode()
 
 
-def keys_after(store: Store, where: Where, order: str, limit: int, after: str | Record | None) -> list[int]:
+def keys_after(store: Store, where: Where, order: str, limit: int, after: str | Record | Hit | None) -> list[int]:
     """A page of keys, behind a record, its id, or a cursor."""
     if after is None:
         return store.select(where, order=order, limit=limit)
     key, cursor = None, None
+    after = after.record if isinstance(after, Hit) else after
     if isinstance(after, Record):
         cursor = Cursor.of(after, order)
         key = store.resolve(where, [after.id]).get(after.id)
@@ -68,8 +70,15 @@ def keys_after(store: Store, where: Where, order: str, limit: int, after: str | 
 
 def _behind(store: Store, where: Where, cursor: Cursor) -> list[int]:
     """All keys behind a place where nothing is any more."""
-    keys = store.select(where, order=cursor.order, limit=EVERYTHING)
-    return keys[bisect_right(keys, cursor.place, key=lambda key: _place_of(store, key, cursor.order)) :]
+    forward = "turns" if cursor.order == "latest" else cursor.order
+    keys = store.select(where, order=forward, limit=EVERYTHING)
+
+    def place(key: int) -> tuple[Any, ...]:
+        return _place_of(store, key, forward)
+
+    if cursor.order == "latest":  # `turns` the other way round
+        return keys[: bisect_left(keys, cursor.place, key=place)][::-1]
+    return keys[bisect_right(keys, cursor.place, key=place) :]
 
 
 def _place_of(store: Store, key: int, order: str) -> tuple[Any, ...]:
@@ -79,7 +88,6 @@ def _place_of(store: Store, key: int, order: str) -> tuple[Any, ...]:
 def _place(record: Record, order: str) -> tuple[Any, ...]:
     """What the stores sort by."""
     if order in ("turns", "latest"):
-        sign = 1 if order == "turns" else -1
-        return (record.session or "", sign * (record.turn or 0), sign * (micros(record.recorded_at) or 0), record.id)
+        return (record.session or "", record.turn or 0, micros(record.recorded_at) or 0, record.id)
     at = AGELESS if record.at is None else micros(record.at) or 0
     return (at if order == "oldest" else -at, record.id)
