@@ -121,4 +121,4 @@ def test_upkeep_says_why_what_another_process_was_at_still_waits(tmp_path):
         assert memory.store.outbox.claim(None, "moody:m:4", 9, now + 3_600_000_000, 7_200_000_000), "somebody else takes it"
         moody.down = False
         (step,) = [step for step in memory.upkeep() if not step.ok]
-        assert step.name == "embed" and step.did.startswith("0 embedded; 1 are not due yet: another process is at them")
+        assert step.name == "embed" and "are not due yet: another process is at them" in step.did
