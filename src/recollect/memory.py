@@ -48,7 +48,7 @@ BATCH = 2_000
 
 
 class Memory:
-    """See the module. Make one with `Memory.open`; close it, or use it as a context manager."""
+    """One owner's memory in an open store. Make one with `Memory.open`; close it, or use it in a `with` statement."""
 
     def __init__(
         self, store: Store, scope: Scope, *, embedding: Embedding | None, recipe: Recipe, clock: Clock,
@@ -79,7 +79,7 @@ class Memory:
         vector: str | None = None,
         graph: str | None = None,
     ) -> Memory:
-        """Open a memory by file name or URL; the file is made when there is none. What is not given comes from the settings.
+        """Open a memory by file name or URL. A missing file is created. What you don't give comes from the settings.
 
         `vector`, `graph`: URLs of indexes beside the store, such as qdrant://host:6333/memories.
         """
@@ -100,7 +100,7 @@ class Memory:
         return _kind(cls, settings)(store, scope, recipe=base, **own)
 
     def for_owner(self, owner: str | Scope) -> Memory:
-        """The same open store, for somebody else; close the first one only."""
+        """The same open store for another owner. Close only the first memory."""
         scope = owner if isinstance(owner, Scope) else Scope(owner=owner)
         return type(self)(
             self._store, scope, recipe=self._base, embedding=self._embedding, clock=self._clock, worker=self._worker,
@@ -110,20 +110,20 @@ class Memory:
     # Write
 
     def remember(self, text: str, **about: Unpack[Draft]) -> Record:
-        """Remember one text. It is found by its words at once; by its meaning as soon as its vector is there."""
+        """Remember one text. Search finds it by its words at once, and by its meaning as soon as it has a vector."""
         return self.remember_many([{"text": text, **about}])[0]
 
     def remember_many(self, items: Iterable[Mapping[str, Any] | str]) -> list[Record]:
-        """Remember many texts, each a text or a table with `text` and any field of `Draft`; a transaction per 2,000."""
+        """Remember many: each item is a text, or a table with `text` and any fields of `Draft`. 2,000 make a transaction."""
         return [record for some in moving.batches(drafts(items), BATCH) for record in self._write(self._pen.writing(some))]
 
     def remember_messages(
         self, messages: Iterable[Any], *, session: str | None = None, pair: bool = True, system: bool = False, **about: Any
     ) -> list[Record]:
-        """Remember a conversation, all of it or its end; returns the turns that are new or changed. Sent twice, it is there once.
+        """Remember a conversation: all of it or its end. Returns the turns that are new or changed. Sent twice, it is there once.
 
-        pair: one record for what the user said and what was answered, else one a message; system: also system prompts. `about`:
-        kind (episodic, if not given), project, agent, tags, quality, confidence, source, metadata, valid_from, valid_to.
+        `pair`: one record for what the user said with the answer to it, else one per message. `system`: also system prompts.
+        `about`: kind (default: episodic), project, agent, tags, quality, confidence, source, metadata, valid_from, valid_to.
         """
         room = conversations.Room(
             self._store, self.scope, session or self.scope.session or "", self._now(), self._pen.amending, self._pen.adding,
@@ -144,7 +144,7 @@ class Memory:
         return self.amend(record, quality=min(1.0, max(0.0, record.quality + by)))
 
     def feedback(self, query: str, id: Named, *, good: bool = True) -> Record:
-        """Note that for this question this record should have been recalled, or should not: what `recollect tune` learns from."""
+        """Note that this record should be recalled for this question, or should not. `recollect tune` learns from that."""
         about, query = self.get(id), question_of(query)
         there = self._store.resolve(self._where(timeless=True, shared=True), [feedback.name_of(query, about)])
         self._store.write(self.scope.owner, [feedback.said(query, about, self.scope.owner, good, self._now(), bool(there))])
@@ -158,7 +158,7 @@ class Memory:
         return {"id": record.id, "owner": record.owner, "removed": dict(receipt.removed), **beside}
 
     def flush(self, timeout: float = 60.0) -> int:
-        """Embed what waits, now. Returns how many texts still wait, because the time was up or the embedder is down."""
+        """Embed now what waits. Returns how many texts still wait, because time ran out or the embedder is down."""
         if self._worker is not None and any(self._store.outbox.waiting(None, one.space) for one in self._embedding.voices):
             self._worker.kick()
             self._worker.wait(timeout)
@@ -169,8 +169,8 @@ class Memory:
     def recall(self, query: str, *, recipe: Recipe | str | Mapping[str, Any] | None = None, **asked: Any) -> Answer:
         """The memories that answer a question, best first.
 
-        Asked for besides: limit, kinds, sessions, projects, agent, session (whose turn it is), first_turn, as_of, since, exclude
-        (ids that are in view already), vectors (view to numbers, instead of embedding the question).
+        Also takes: limit, kinds, roles, sessions, projects, agent, as_of, since, timeless, exclude (ids already in view),
+        session (the one that asks), first_turn, vectors (view to numbers, instead of embedding the question).
         """
         with self._steady():
             question, recipe = self._asked(query, recipe, asked)
@@ -180,14 +180,14 @@ class Memory:
         return answer
 
     def explain(self, query: str, *, expect: Named | None = None, recipe: Any = None, **asked: Any) -> Explanation:
-        """Why these hits; with `expect`, which gate lost that record, or where it stands."""
+        """Why these hits. With `expect`: which gate kept that record out, or where it stands."""
         question, recipe = self._asked(query, recipe, asked)
         if expect is None:
             return explain_answer(recall(question, recipe, self._embedding, self._store, self._judges))
         return why_not(question, recipe, self._embedding, self._store, name_of("expect", id_of(expect)), self._judges)
 
     def inspect(self, query: str, *, recipe: Any = None, max_chars: int = 2000, **asked: Any) -> Inspection:
-        """The whole picture: the answer, the block made of it, and every candidate with the gate that kept it out."""
+        """The whole picture: the answer, the block made from it, and every candidate with the gate that kept it out."""
         question, recipe = self._asked(query, recipe, asked)
         return inspect(question, recipe, self._embedding, self._store, self._judges, max_chars=max_chars)
 
@@ -198,11 +198,11 @@ class Memory:
         return self.render(self.recall(query, **asked), max_chars=max_chars, max_tokens=max_tokens, ids=ids).text
 
     def render(self, answer: Answer, **how: Any) -> Rendered:
-        """An answer as a block, with what was left out and why."""
+        """The block of an answer, and what was left out of it, with the reason."""
         return render(pointed(answer), profile=answer.profile, **how)
 
     def get(self, id: Named) -> Record:
-        """One record, whether it still holds or not."""
+        """One record, even if it no longer holds."""
         return self._pen.get(id_of(id))
 
     def history(self, id: Named) -> list[Record]:
@@ -210,18 +210,18 @@ class Memory:
         return self._pen.versions(self.get(id))
 
     def entities(self, *, limit: int = 100, **asked: Any) -> list[Node]:
-        """Named things that records speak of, those most often mentioned first."""
+        """The named things that records mention, most often mentioned first."""
         graph = getattr(self._store, "graph", None)
         return [] if graph is None else graph.entities(self._where(**asked), limit_of(limit))
 
     def neighborhood(self, entity: str, *, hops: int = 1, limit: int = 50, **asked: Any) -> Neighborhood:
-        """What an entity is linked to: the nodes up to so many hops away, nearest first, and the links among them."""
+        """What an entity is linked to: the nodes up to `hops` links away, nearest first, and the links between them."""
         graph = getattr(self._store, "graph", None)
         where, hops = self._where(**asked), hops_of(hops)
         return Neighborhood() if graph is None else graph.neighborhood(where, question_of(entity), hops, limit_of(limit))
 
     def each(self, *, order: str = "oldest", **asked: Any) -> Iterator[Record]:
-        """Every record, one after the other, however many: what no longer holds, too, unless `timeless=False`."""
+        """Every record, one after the other, however many. Includes what no longer holds, unless `timeless=False`."""
         return upkeep.each(self._store, self._where(**{"timeless": True, **asked}), order)
 
     def now(self) -> datetime:
@@ -231,7 +231,7 @@ class Memory:
     # Upkeep
 
     def take(self, records: Iterable[Record | Holding]) -> dict[str, int]:
-        """Take in records as they are, their times, versions and vectors too; one whose id is there already is left alone."""
+        """Take in records as they are, with their times, versions and vectors. A record whose id exists already is left alone."""
         counts: Counter[str] = Counter()
 
         def wrote(found: Counter[str], waits: bool) -> None:
@@ -252,10 +252,10 @@ class Memory:
     def reembed(
         self, *, dry_run: bool = False, drop_old: bool = False, progress: upkeep.Progress | None = None
     ) -> dict[str, Any]:
-        """Embed every record that lacks a vector of the present model, while everything goes on; it may be interrupted.
+        """Embed every record that lacks a vector of the present model. Everything else goes on; it can be interrupted.
 
-        Until it is through, what still lacks one is searched by its old vectors. `drop_old` removes those of other models that
-        nothing needs any more: `dropped` says how many of which space; `needed`, what is kept, for records that have no other.
+        Until it is done, a record without a new vector is searched by its old one. `drop_old` then removes the vectors of other
+        models that no record needs: `dropped` counts them by space, `needed` counts what is kept for records that have no other.
         """
         if self._embedding is None:
             return {"lacking": 0, "left": 0}
@@ -267,9 +267,9 @@ class Memory:
     def upkeep(
         self, *, dry_run: bool = False, forget_expired: float | None = None, progress: upkeep.Progress | None = None
     ) -> list[upkeep.Step]:
-        """Put in order what is remembered, embed what waits, check the store; with `dry_run`, only say what there is to do.
+        """Put the memory in order, embed what waits, check the store. With `dry_run`, only say what there is to do.
 
-        No memory is removed, unless `forget_expired` asks for it: what expired (`valid_to`) at least so many days ago.
+        Removes no memory, unless `forget_expired` asks for it: those that expired (`valid_to`) at least so many days ago.
         """
         hands, days = self._hands(dry_run, progress), days_of("forget_expired", forget_expired)
         room_of = self._pen.room if self.recipe.sessions != "off" else None
@@ -278,19 +278,19 @@ class Memory:
         return [*steps, *self.index(dry_run=dry_run), upkeep.checked(self._store), upkeep.shortened(self._store, dry_run)]
 
     def index(self, *, rebuild: bool = False, dry_run: bool = False) -> list[upkeep.Step]:
-        """Bring the indexes beside the store up to it; `rebuild`: from nothing. One step for each; none, where there are none."""
+        """Bring the indexes beside the store up to date; with `rebuild`, from nothing. One step for each index."""
         paths = list(dict.fromkeys([self.scope.owner, self.scope.tenant]))
         return [upkeep.indexed(one, paths, rebuild=rebuild, dry_run=dry_run) for one in getattr(self._store, "indexes", ())]
 
     def backup(self, target: str) -> None:
-        """A consistent copy of the whole store, all owners, in a file; others may go on writing."""
+        """Copy the whole store, with all owners, into a file. The copy is consistent, even while others write."""
         upkeep.backup(self._store, target)
 
     # Settings and state
 
     @property
     def store(self) -> Store:
-        """The open store, for whoever looks after it: a server that asks whether it answers."""
+        """The open store, for whatever looks after it, such as a server that checks whether it answers."""
         return self._store
 
     @property
@@ -311,13 +311,13 @@ class Memory:
         }  # fmt: skip
 
     def update_settings(self, /, **change: Any) -> dict[str, Any]:
-        """Change live settings, at once: `recipe`, `weights`, or any field of a recipe; None goes back to the default."""
+        """Change live settings, effective at once: `recipe`, `weights`, or any field of a recipe. None restores the default."""
         held = self._store.settings(self.scope.owner)
         self._store.settings(self.scope.owner, checked_live(self._base, held, change))
         return self.settings()
 
     def status(self) -> dict[str, Any]:
-        """Counts, spaces, what waits and why."""
+        """How much is remembered, in which vector spaces, what waits for a vector, and why."""
         voices = self._embedding.voices if self._embedding else ()
         return {
             "owner": self.scope.owner, "recipe": str(self.recipe), **self._store.status(self.scope.owner),
