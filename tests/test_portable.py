@@ -64,7 +64,7 @@ def test_every_world_answers_the_same_after_a_journey(path, open_memory):
         for owner in dict.fromkeys((tenant, world.owner)):
             load(there.for_owner(owner), exported(here.for_owner(owner)))
             assert exported(there.for_owner(owner)) == exported(here.for_owner(owner))
-        there = Memory(there._store, there.scope, embedding=None, recipe=here.recipe, clock=clock)
+        there = Memory(there._store, there.scope, embedding=None, recipe=here.recipe, clock=clock, judges=here._judges)
         assert asked_everything(there, questions) == asked_everything(here, questions)
 
 
