@@ -39,7 +39,8 @@ def told(answer) -> dict:
     """An answer with everything it explains, but for how long it took."""
     whole = answer.to_dict() | {"explanation": [part for part in answer.explain().splitlines() if " ms" not in part]}
     about = whole["diagnostics"]
-    return whole | {"diagnostics": about | {"ms": 0, "routes": [route | {"ms": 0} for route in about["routes"]]}}
+    timeless = {"ms": 0, "routes": [route | {"ms": 0} for route in about["routes"]]}
+    return whole | {"diagnostics": about | timeless | {"rerank": about["rerank"] and about["rerank"] | {"ms": 0}}}
 
 
 def asked_everything(memory, questions: list[tuple[str, dict]]) -> list[dict]:
