@@ -46,6 +46,11 @@ class TestServer:
             self.run(*(f"DELETE FROM recollect.{table}" for table in TABLES))
         return self.url()
 
+    def new(self, database: str) -> str:
+        """The URL of a database that was never opened by us."""
+        self.run(f"DROP DATABASE IF EXISTS {database} WITH (FORCE)", f"CREATE DATABASE {database}")
+        return self.url(database)
+
     def stop(self) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

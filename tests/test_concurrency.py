@@ -1,7 +1,7 @@
-"""One file, many processes and threads: nothing lost, doubled or torn, also when processes are killed while they write.
+"""One file or one server, many processes and threads: nothing lost, doubled or torn, also when processes are killed while they write.
 
-About 20 seconds, most of it the start of child processes.
-Children are real processes with real files. They wait for a line on their input, so that they start together.
+About a minute on two idle cores, most of it eight processes that write a thousand records each, to a file and to a server.
+Children are real processes with real files and a real server. They wait for a line on their input, so that they start together.
 """
 
 from __future__ import annotations
@@ -14,15 +14,18 @@ import sys
 import threading
 import time
 from collections import Counter
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from itertools import count
 
+import postgres_server
 import pytest
 from doubles import Toy, names
 
 from recollect import Memory
+from recollect.stores import open_store
 
-WRITERS, EACH, KILLS = 4, 250, 10
+WRITERS, EACH, KILLS = 8, 1000, 10
+PLACES = ("sqlite", "postgres")
 
 WRITE = """
 import sys
@@ -36,7 +39,7 @@ print("done", flush=True)
 """
 
 READ = """
-import sys
+import sys, time
 from recollect import Memory
 sys.stdin.readline()
 seen = asked = 0
@@ -52,6 +55,7 @@ with Memory.open(sys.argv[1], owner="alice", embedder="none") as memory:
         answer = memory.recall("item many", limit=50)
         assert len(answer) == min(50, len(answer.hits)) and all(hit.text.endswith("of many") for hit in answer)
         seen, asked = len(found), asked + 1
+        time.sleep(0.2)
 print("done", asked, flush=True)
 """
 
@@ -90,7 +94,7 @@ def children(*programs: tuple):
             child.communicate()
 
 
-def finish(started, seconds: float = 60) -> None:
+def finish(started, seconds: float = 300) -> None:
     """Let them go, all at once, and wait for all."""
     for child in started:
         child.stdin.write(b"go\n")
@@ -100,29 +104,31 @@ def finish(started, seconds: float = 60) -> None:
         assert child.returncode == 0 and said.startswith(b"done"), complaint.decode()
 
 
-def sound(path) -> bool:
-    with sqlite3.connect(path) as connection:
-        (said,) = connection.execute("PRAGMA integrity_check").fetchone()
-    connection.close()
-    return said == "ok"
+@pytest.fixture(params=PLACES)
+def place(request, tmp_path) -> str:
+    """The URL of an empty memory that several processes may open."""
+    return str(tmp_path / "memory.db") if request.param == "sqlite" else postgres_server.server().empty()
 
 
-def test_processes_write_and_read_one_file(tmp_path):
-    path = tmp_path / "memory.db"
-    with Memory.open(str(path), owner="alice", embedder="none") as memory:
-        writers = [(WRITE, path, f"w{number}", EACH) for number in range(WRITERS)]
-        with children(*writers, *[(READ, path, WRITERS * EACH)] * 2) as started:
+def sound(place: str) -> bool:
+    with closing(open_store(place)) as store:
+        return not store.check()
+
+
+def test_processes_write_and_read_one_memory(place):
+    with Memory.open(place, owner="alice", embedder="none") as memory:
+        writers = [(WRITE, place, f"w{number}", EACH) for number in range(WRITERS)]
+        with children(*writers, *[(READ, place, WRITERS * EACH)] * 2) as started:
             finish(started)
         found = memory.list(limit=100_000)
         assert Counter(names(found)) == {f"w{name}-{number}": 1 for name in range(WRITERS) for number in range(EACH)}
         assert all(record.text == "{name} says item {number} of many".format(**record.metadata) for record in found)
         assert names(memory.recall("w2 117", limit=1)) == ["w2-117"], "a handle that was open all along searches it too"
-    assert sound(path)
+    assert sound(place)
 
 
-def test_a_reader_sees_at_once_what_another_handle_committed(tmp_path):
-    path = str(tmp_path / "memory.db")
-    with Memory.open(path, owner="alice", embedder="none") as one, Memory.open(path, owner="alice", embedder="none") as two:
+def test_a_reader_sees_at_once_what_another_handle_committed(place):
+    with Memory.open(place, owner="alice", embedder="none") as one, Memory.open(place, owner="alice", embedder="none") as two:
         for number in range(20):
             writer, reader = (one, two) if number % 2 else (two, one)
             record = writer.remember(f"zebra{number} crossing")
@@ -135,19 +141,19 @@ def test_a_reader_sees_at_once_what_another_handle_committed(tmp_path):
         assert names(one.list()) == names(two.list()) and len(one.list()) == 13
 
 
-def test_eight_processes_make_the_same_new_file(tmp_path):
-    path = tmp_path / "new.db"
-    with children(*[(OPEN, path, f"owner{number}") for number in range(8)]) as started:
+@pytest.mark.parametrize("kind", PLACES)
+def test_eight_processes_make_the_same_new_memory(kind, tmp_path):
+    place = str(tmp_path / "new.db") if kind == "sqlite" else postgres_server.server().new("together")
+    with children(*[(OPEN, place, f"owner{number}") for number in range(8)]) as started:
         finish(started)
-    assert sound(path)
+    assert sound(place)
     for number in range(8):
-        with Memory.open(str(path), owner=f"owner{number}", embedder="none") as memory:
+        with Memory.open(place, owner=f"owner{number}", embedder="none") as memory:
             assert [record.text for record in memory.list()] == [f"owner{number} was here"]
 
 
-def test_the_same_id_from_two_handles_is_one_record_or_an_error(tmp_path):
-    path = str(tmp_path / "memory.db")
-    with Memory.open(path, owner="alice", embedder="none") as one, Memory.open(path, owner="alice", embedder="none") as two:
+def test_the_same_id_from_two_handles_is_one_record_or_an_error(place):
+    with Memory.open(place, owner="alice", embedder="none") as one, Memory.open(place, owner="alice", embedder="none") as two:
         one.remember("Goa", id="m1", at="2026-03-10")
         two.remember("Goa", id="m1", at="2026-03-10")
         with pytest.raises(ValueError, match="m1"):
@@ -201,11 +207,11 @@ def test_two_owners_in_two_threads_never_meet(open_memory):
     assert [len(memory.for_owner(owner).list()) for owner in ("acme/alice", "acme/bob", "globex/carol")] == [60] * 3
 
 
-def test_killed_while_writing_nothing_acknowledged_is_lost(tmp_path):
-    path, acknowledged, start = tmp_path / "memory.db", [], 0
+def test_killed_while_writing_nothing_acknowledged_is_lost(place):
+    acknowledged, start = [], 0
     moments = random.Random(7)
     for _ in range(KILLS):
-        with subprocess.Popen([sys.executable, "-c", ACKNOWLEDGE, str(path), str(start)], stdout=subprocess.PIPE) as child:
+        with subprocess.Popen([sys.executable, "-c", ACKNOWLEDGE, place, str(start)], stdout=subprocess.PIPE) as child:
             lines: list[bytes] = [child.stdout.readline()]  # it has started
             reader = threading.Thread(target=lambda child=child, lines=lines: lines.extend(child.stdout))
             reader.start()
@@ -215,8 +221,8 @@ def test_killed_while_writing_nothing_acknowledged_is_lost(tmp_path):
             assert child.wait(30) == -signal.SIGKILL
         acknowledged += [line.decode().strip() for line in lines if line.endswith(b"\n")]
         start = 1 + max(int(name[1:].split("-")[0]) for name in acknowledged) + 1  # one may be there that was not acknowledged
-        assert sound(path)
-        with Memory.open(str(path), owner="alice", embedder="none") as memory:
+        assert sound(place)
+        with Memory.open(place, owner="alice", embedder="none") as memory:
             there = {record.id: record for record in memory.list(limit=100_000)}
             assert set(acknowledged) <= set(there) and len(set(acknowledged)) == len(acknowledged)
             parts = Counter(name.split("-")[0] for name in there)
@@ -248,10 +254,9 @@ def test_a_writer_waits_for_another_and_then_gives_up_with_a_reason(tmp_path):
         assert sorted(record.text for record in memory.list()) == ["after", "before"]
 
 
-def test_reading_goes_on_while_somebody_writes_and_rolls_back(tmp_path):
-    path = str(tmp_path / "memory.db")
+def test_reading_goes_on_while_somebody_writes_and_rolls_back(place):
     stop = threading.Event()
-    with Memory.open(path, owner="alice", embedder="none") as one, Memory.open(path, owner="alice", embedder="none") as two:
+    with Memory.open(place, owner="alice", embedder="none") as one, Memory.open(place, owner="alice", embedder="none") as two:
         one.remember("zebra", id="m1", at="2026-03-10")
 
         def disturb() -> None:
