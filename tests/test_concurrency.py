@@ -1,4 +1,4 @@
-"""One file or one server, many processes and threads: nothing lost, doubled or torn, also when processes are killed while they write.
+"""One file or server, many processes and threads: nothing lost, doubled or torn, also when processes are killed while they write.
 
 About a minute on two idle cores, most of it eight processes that write a thousand records each, to a file and to a server.
 Children are real processes with real files and a real server. They wait for a line on their input, so that they start together.

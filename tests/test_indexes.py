@@ -29,10 +29,11 @@ from recollect.records import Record, micros, moment
 from recollect.settings import Settings
 from recollect.stores import following, open_store
 from recollect.stores.guard import FAILURES, Guard
-from recollect.stores.indexes import open_vector_index, without_secrets
+from recollect.stores.indexes import open_vector_index
 from recollect.stores.inmemory import InMemoryStore
 from recollect.stores.payload import Among, Sight, lane_of, met, payload_of, sight_of
 from recollect.stores.tables import visible
+from recollect.stores.urls import without_secrets
 from recollect.testing import FixedClock, play, read_world
 
 NOW = micros("2026-03-10T00:00Z")

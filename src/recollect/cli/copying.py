@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from ..errors import StoreUnavailable, UnknownRecord
 from ..moving import Copied
 from ..moving import copy as copied
+from ..stores import without_secrets
 from .entry import FAILED, configured
 from .terminal import safe
 
@@ -30,22 +31,24 @@ def copy(args: Namespace, screen: Screen) -> int:
             copied(source, target, owner, update=args.update, progress=_labelled(bar, owner))
             for owner in _owners(args.owner, source, args.source)
         ]
+    source_url, target_url = without_secrets(args.source), without_secrets(args.target)
     if screen.as_json:
         screen.json({
-            "source": args.source, "target": args.target, "verified": all(one.verified for one in found),
+            "source": source_url, "target": target_url, "verified": all(one.verified for one in found),
             "owners": [one._asdict() | {"verified": one.verified} for one in found],
         })  # fmt: skip
     else:
         rows = [(one.owner, f"{one.records:,}", f"{one.added:,}", f"{one.updated:,}", _state(one)) for one in found]
         screen.table(rows, ("owner", "records", "added", "updated", "compared"), ("cyan",))
-    return _complaint(found, args.target, screen)
+    return _complaint(found, target_url, screen)
 
 
 def _owners(owner: str | None, source: Store, url: str) -> list[str]:
     owners = source.owners()
     if owner is None or owner in owners:
         return owners if owner is None else [owner]
-    raise UnknownRecord(f"{url} holds nothing of {owner}.", hint=f"It holds memories of {', '.join(owners[:10]) or 'nobody'}.")
+    there = ", ".join(owners[:10]) or "nobody"
+    raise UnknownRecord(f"{without_secrets(url)} holds nothing of {owner}.", hint=f"It holds memories of {there}.")
 
 
 def _state(one: Copied) -> str:
@@ -75,7 +78,7 @@ def _refuse(source: str, target: str) -> None:
     if here is not None and not os.path.exists(here):
         raise StoreUnavailable(f"There is no file {here}.", hint="Name the store to copy from first, then the one to copy to.")
     if source == target or (here and there and os.path.exists(there) and os.path.samefile(here, there)):
-        raise StoreUnavailable(f"{source} can't be copied onto itself.", hint="Name another target.")
+        raise StoreUnavailable(f"{without_secrets(source)} can't be copied onto itself.", hint="Name another target.")
 
 
 @contextmanager

@@ -147,7 +147,7 @@ def _answers(settings: Settings) -> Check:
 
 
 def _store(url: str, owner: str | None, settings: Settings) -> Iterator[Check]:
-    from ..stores import open_store
+    from ..stores import open_store, without_secrets
     from ..stores.files import path_of
 
     path = path_of(url)
@@ -157,7 +157,8 @@ def _store(url: str, owner: str | None, settings: Settings) -> Iterator[Check]:
     try:
         store = open_store(url, vector=settings.vector, graph=settings.graph)
         try:
-            yield Check("memory", "ok", url if path is None else f"{os.path.abspath(path)}, {sized(os.path.getsize(path))}")
+            where = without_secrets(url) if path is None else f"{os.path.abspath(path)}, {sized(os.path.getsize(path))}"
+            yield Check("memory", "ok", where)
             wrong = store.check() if hasattr(store, "check") else []
             yield Check("integrity", "wrong" if wrong else "ok", "; ".join(wrong[:3]) or "sound")
             yield from _indexes(store, owner)

@@ -85,13 +85,14 @@ def backup(args: Namespace, screen: Screen) -> None:
 
 
 def restore(args: Namespace, screen: Screen) -> None:
+    from ..stores import without_secrets
     from ..stores.files import path_of
     from ..stores.files import restore as put_back
 
     _, _, url = configured(args)
     target = path_of(url)
     if target is None:
-        raise InvalidSetting(f"{url} is not a file.", hint="Name a file with --db.")
+        raise InvalidSetting(f"{without_secrets(url)} is not a file.", hint="Name a file with --db.")
     put_back(args.file, target, force=args.force)
     size = os.path.getsize(target)
     said = f"Restored {sized(size)} from {safe(args.file)} to {safe(target)}."

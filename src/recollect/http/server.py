@@ -18,6 +18,7 @@ from ..errors import NotAllowed
 from ..memory import Memory
 from ..records import Scope
 from ..settings import Settings
+from ..stores import without_secrets
 from . import logs
 from .app import create
 from .connection import Connection
@@ -80,7 +81,7 @@ def _serve(serving: Serving, app: Callable[[], App], here: bool, said: Callable[
     socket = config.bind_socket()
     socket.listen(config.backlog)  # from here on who connects is heard, if not answered at once
     host, port = socket.getsockname()[:2]
-    said(f"Serving {serving.url} on http://{f'[{host}]' if ':' in host else host}:{port}")
+    said(f"Serving {without_secrets(serving.url)} on http://{f'[{host}]' if ':' in host else host}:{port}")
     if here and not _has_tokens(serving):
         said("There are no access tokens: every program on this machine may read and write. recollect token create makes one.")
     if serving.workers == 1:

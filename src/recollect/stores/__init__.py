@@ -7,6 +7,9 @@ from collections.abc import Callable
 
 from ..errors import StoreUnavailable
 from ..ports import Store
+from .urls import without_secrets
+
+__all__ = ["open_store", "without_secrets"]
 
 
 def open_store(
@@ -40,11 +43,12 @@ def _text(url: object) -> str:
 
 def _open(url: str, busy_seconds: float | None) -> Store:
     scheme, _, rest = url.partition(":")
+    scheme = scheme.lower()
     if url == "memory:":
         from .inmemory import InMemoryStore
 
         return InMemoryStore()
-    if scheme in ("postgresql", "postgres") and rest.startswith("//"):
+    if scheme in ("postgresql", "postgres"):
         from .postgres import PostgresStore
 
         return PostgresStore(url, busy_seconds=busy_seconds)

@@ -35,15 +35,6 @@ def open_graph_index(url: str) -> Opened:
     return _opened(url, GRAPH, "graph")
 
 
-def without_secrets(url: str) -> str:
-    """The URL for people to see."""
-    parts = _split(url)
-    if parts.password is None and "api_key" not in parts.query:
-        return url
-    place = parts.netloc.rpartition("@")[2]
-    return f"{parts.scheme}://{parts.username or ''}:…@{place}{parts.path}"
-
-
 def _opened(url: str, kinds: Mapping[str, tuple[Callable, set[str]]], what: str) -> Opened:
     parts = _split(url)
     if parts.scheme not in kinds:

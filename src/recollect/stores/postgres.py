@@ -110,7 +110,7 @@ class PostgresStore:
         """Not ours to do: the server has a better way."""
         raise StoreUnavailable(
             "A memory in PostgreSQL is backed up by PostgreSQL.",
-            hint=f"pg_dump --format=custom --file={target} DATABASE, or copy it into a file: recollect copy SRC {target}",
+            hint="Use pg_dump --format=custom --file=FILE DATABASE, or make a file of it: recollect copy SOURCE memory.db",
         )
 
     def check(self) -> list[str]:

@@ -9,7 +9,11 @@ from ..errors import InvalidRecord, RecollectError, StoreBusy, StoreReadOnly, St
 if TYPE_CHECKING:
     from .postgres_server import Server
 
-GRANTS = "GRANT USAGE, CREATE ON SCHEMA recollect TO {user}; GRANT ALL ON ALL TABLES IN SCHEMA recollect TO {user};"
+URL_HINT = "Write postgresql://user:password@host:5432/database; in a password, @ is %40, : is %3A, / is %2F, # is %23."
+GRANTS = (
+    "GRANT USAGE ON SCHEMA recollect TO {user}; GRANT ALL ON ALL TABLES IN SCHEMA recollect TO {user}; "
+    "GRANT ALL ON ALL SEQUENCES IN SCHEMA recollect TO {user};"
+)
 _CURES = (  # what the server says when it will not let us in, and the cure
     ("password authentication failed", "Check user and password in the URL; special characters are written as %40."),
     ("no password supplied", "Give a password in the URL, or in the file ~/.pgpass."),
@@ -17,12 +21,12 @@ _CURES = (  # what the server says when it will not let us in, and the cure
     ("pg_hba.conf", "The server lets nobody in from here: ask for a line in its pg_hba.conf."),
     ("too many clients", "Lower ?pool= in the URL, raise max_connections, or put PgBouncer in between."),
     ("remaining connection slots", "Lower ?pool= in the URL, raise max_connections, or put PgBouncer in between."),
-    ("could not translate host", "Check the host's name in the URL."),
-    ("failed to resolve host", "Check the host's name in the URL."),
+    ("could not translate host", "Check host and port in the URL; several hosts are written host1:5432,host2:5432."),
+    ("failed to resolve host", "Check host and port in the URL; several hosts are written host1:5432,host2:5432."),
     ("refused", "Is the server running, and does it listen on this host and port?"),
     ("No such file or directory", "Is the server running, and does it listen on this host and port?"),
     ("timeout", "The host does not answer: check its name, the network and the firewall."),
-    ("invalid", "A URL looks like postgresql://user:password@host:5432/database."),
+    ("invalid", URL_HINT),
 )
 
 
@@ -42,7 +46,7 @@ def translated(error: Exception, server: Server) -> RecollectError:
     if type(error).__name__ == "PoolTimeout":
         return _exhausted(server)
     if isinstance(error, e.InsufficientPrivilege):
-        return StoreReadOnly(f"{server.name} does not let this user do it ({said}).", hint="Grant it: " + GRANTS.format(user="…"))
+        return StoreReadOnly(f"{server.name} does not let this user do it ({said}).", hint="Grant it: " + _grant(said, server))
     if isinstance(error, e.ReadOnlySqlTransaction):
         return StoreReadOnly(f"{server.name} only reads ({said}).", hint="It is a standby, or set to read only: name another.")
     if isinstance(error, (e.LockNotAvailable, e.DeadlockDetected, e.SerializationFailure, e.QueryCanceled)):
@@ -60,6 +64,20 @@ def translated(error: Exception, server: Server) -> RecollectError:
     return StoreUnavailable(
         f"{server.name} does not answer ({said}).", hint="Nothing acknowledged is lost; try again when it is back."
     )
+
+
+def _grant(said: str, server: Server) -> str:
+    """What an administrator types for what this user lacks."""
+    user = _quoted(server.user)
+    if "for database" in said:
+        return f"GRANT CREATE ON DATABASE {_quoted(server.database)} TO {user};"
+    if "must be owner" in said:
+        return "let the owner of the schema open it once with this version of recollect; it brings it up to date."
+    return GRANTS.format(user=user)
+
+
+def _quoted(name: str) -> str:
+    return name if name.isidentifier() and name.islower() else '"' + name.replace('"', '""') + '"'
 
 
 def _exhausted(server: Server) -> RecollectError:

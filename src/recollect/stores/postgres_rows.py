@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..errors import StoreClosed
+from ..errors import InvalidVector, StoreClosed
 from ..records import Record
 from ..tokens import language_of, pack, terms
 from .postgres_vectors import Floats
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 PAGE = 10_000  # slots of texts read at a time
 COPIED = 64  # records from which COPY is quicker than statements
 MOST_PLACES, LAST_PLACE = 255, 16_383  # of a word in a tsvector
+LONGEST_VECTOR = 16_000  # numbers pgvector keeps
 LONGEST_LEXEMES = 500_000  # characters: a tsvector holds a megabyte
 Index = tuple[int, str, bytes, str]
 
@@ -200,6 +201,11 @@ class PostgresPuts:
         for number, *place, known in self.lanes(owner):
             if place == [space, view]:
                 return number, known
+        if dimension > LONGEST_VECTOR:
+            raise InvalidVector(
+                f"PostgreSQL's vector type holds {LONGEST_VECTOR:,} numbers; a vector of {view} in {space} has {dimension:,}.",
+                hint="Use a model with fewer numbers (many take dimensions=), or keep this memory in a SQLite file.",
+            )
         self.connection.execute(self.q.add_space, (space, dimension))
         (alike,) = self._one(self.q.dimension_of, (space,))
         (number,) = self._one(self.q.add_lane, (self._paths[owner], space, view, alike))

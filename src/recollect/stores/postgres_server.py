@@ -12,11 +12,12 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
+from urllib.parse import SplitResult, parse_qsl, quote, urlencode, urlsplit
 
 from ..errors import InvalidSetting, MissingExtra, StoreClosed, StoreUnavailable
 from . import migrate, sql
-from .postgres_errors import translated, unreachable
+from .postgres_errors import URL_HINT, translated, unreachable
+from .urls import without_secrets
 
 if TYPE_CHECKING:
     import psycopg
@@ -25,10 +26,11 @@ if TYPE_CHECKING:
 OLDEST = 140_000  # PostgreSQL 14
 POOL, WAIT = 8, 30.0  # connections, seconds
 CONNECT_SECONDS = 10
+EXTENSION = "vector"  # pgvector, by its name in the server
 LOCK = 0x7265_636F_6C6C  # "recoll": who holds it brings the schema up to date
 _ONE_STATE = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"
 _MIGRATIONS = "postgres/migrations"
-_OURS = {"pool": "pool", "wait": "wait", "prepare": "prepare"}
+_OURS = ("pool", "wait", "prepare")
 
 
 class Server:
@@ -37,12 +39,13 @@ class Server:
     def __init__(self, url: str, *, wait: float | None = None) -> None:
         self.psycopg, pool = _drivers()
         self.url, options = _parted(url)
-        self.name = _shown(url)
+        self.name = _shown(self.url)
         self.wait = float(options.get("wait", WAIT if wait is None else wait))
         self.prepare = None if options.get("prepare") == "off" else 1
         self._closed = False
         self._local = threading.local()
         with self._first() as connection:
+            self.user, self.database = connection.info.user, connection.info.dbname
             self._prepare(connection)
             self.vector = self._vector_type(connection)
         self.pool: psycopg_pool.ConnectionPool = pool.ConnectionPool(
@@ -226,7 +229,7 @@ def _drivers() -> tuple[Any, Any]:
 
 def _parted(url: str) -> tuple[str, dict[str, str]]:
     """The URL as PostgreSQL knows it, and our own options."""
-    parts = urlsplit(url)
+    parts = _split(url)
     pairs = parse_qsl(parts.query, keep_blank_values=True)
     options = {name: value for name, value in pairs if name in _OURS}
     for name, valid in (("pool", r"[1-9]\d{0,3}"), ("wait", r"\d+(\.\d+)?"), ("prepare", "on|off")):
@@ -236,7 +239,22 @@ def _parted(url: str) -> tuple[str, dict[str, str]]:
                 hint="pool is a number of connections, wait are seconds, prepare is on or off.",
             )
     rest = urlencode([(name, value) for name, value in pairs if name not in _OURS], quote_via=quote)
-    return urlunsplit(parts._replace(scheme="postgresql", query=rest)), options
+    return f"postgresql://{parts.netloc}{parts.path}" + (f"?{rest}" if rest else ""), options
+
+
+def _split(url: str) -> SplitResult:
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        parts = None
+    if parts is None or not url.partition(":")[2].startswith("//") or _unescaped(parts):
+        raise StoreUnavailable(f"{without_secrets(url)!r:.200} is no URL of a PostgreSQL database.", hint=URL_HINT)
+    return parts
+
+
+def _unescaped(parts: SplitResult) -> bool:
+    """Is there a character in the password that means something else in a URL?"""
+    return parts.netloc.count("@") > 1 or "@" in parts.path or bool(parts.fragment)
 
 
 def _shown(url: str) -> str:
@@ -268,11 +286,11 @@ def _version(connection: psycopg.Connection) -> int | None:
 
 def _extension(connection: psycopg.Connection, psycopg: Any, name: str) -> None:
     """pgvector, made available in this database if it isn't."""
-    if connection.execute("SELECT 1 FROM pg_extension WHERE extname = 'vector'").fetchone():
+    if connection.execute("SELECT 1 FROM pg_extension WHERE extname = $1", (EXTENSION,)).fetchone():
         return
     try:
         with connection.transaction():
-            connection.execute("CREATE EXTENSION vector")
+            connection.execute(f"CREATE EXTENSION {EXTENSION}")
     except psycopg.errors.InsufficientPrivilege as error:
         raise StoreUnavailable(
             f"{name} has no vector extension, and this user may not add it.",
