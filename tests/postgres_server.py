@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import shutil
+import signal
+import subprocess
 import tempfile
+import time
 import warnings
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -26,7 +30,8 @@ class TestServer:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             self.server = wheel.get_server(self.folder, cleanup_mode="stop")
-        self.uri = self.server.get_uri()
+        self.uri, self.up = self.server.get_uri(), True
+        self.again = False  # was it started by us?
 
     def url(self, database: str = "postgres", **options: str) -> str:
         more = "".join(f"&{name}={value}" for name, value in options.items())
@@ -51,11 +56,50 @@ class TestServer:
         self.run(f"DROP DATABASE IF EXISTS {database} WITH (FORCE)", f"CREATE DATABASE {database}")
         return self.url(database)
 
+    def crash(self, how: str) -> None:
+        """End it as a power cut would: all its processes at once (`SIGKILL`), or told to drop everything (`immediate`)."""
+        import psutil
+
+        whole = psutil.Process(int((self.folder / "postmaster.pid").read_text().split()[0]))
+        processes = [whole, *whole.children()]
+        for process in [whole] if how == "immediate" else processes:
+            with suppress(psutil.NoSuchProcess):
+                process.send_signal(signal.SIGQUIT if how == "immediate" else signal.SIGKILL)
+        end = time.monotonic() + 30
+        while any(map(_alive, processes)):
+            assert time.monotonic() < end, "the server would not end"
+            time.sleep(0.02)
+        for lock in ("postmaster.pid", ".s.PGSQL.5432.lock"):  # where nobody reaps the dead, they would seem to hold these
+            (self.folder / lock).unlink(missing_ok=True)
+        self.up = False
+
+    def start(self) -> None:
+        """Again, if it does not run. The wheel would wait ten seconds only, and recovery can take longer."""
+        if self.up:
+            return
+        how = f"-h '' -k {self.folder} -c recovery_init_sync_method=syncfs"
+        place = ["-D", self.folder, "-l", self.folder / "log"]
+        command = [self.server.bin_path / "pg_ctl", "start", "-w", "-t", "120", "-o", how, *place]
+        user = {} if self.server.system_user is None else {"user": self.server.system_user}
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, **user)
+        self.up = self.again = True
+
     def stop(self) -> None:
+        if self.up and self.again:
+            self.crash("immediate")  # the wheel knows of the first one only
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             self.server.cleanup()
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def _alive(process) -> bool:
+    import psutil
+
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
 
 
 @cache

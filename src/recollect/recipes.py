@@ -43,7 +43,7 @@ MEASURES = ("cosine", "tags", "words", "shingles")
 MOST_ROUTES = 32
 # Fields that mean something to some kinds of route only. Set on another they would be silently without effect: an error.
 _BELONGS = {
-    "view": ("vector",), "threshold": ("tokens", "vector", "graph"), "match": ("lexical",), "second_gate": ("tokens",),
+    "view": ("vector",), "threshold": ("tokens", "vector", "graph"), "match": ("lexical",), "rank": ("lexical",), "second_gate": ("tokens",),
     "boost": ("substring",), "hops": ("graph",), "facts": ("graph",),
 }  # fmt: skip
 _KIND = Choice(KINDS, "kinds of record")
@@ -68,6 +68,7 @@ class RouteSpec:
     max_age: float | None = entry(Days(), None, "oldest event time, included", none=True)
     kinds: tuple[str, ...] = entry(Several(_KIND), (), "the kinds of record it searches; empty: those of the recipe")
     match: str = entry(Choice(("any", "all", "relax")), "any", "any word, all words, or all and else any (lexical)")
+    rank: str = entry(Choice(("bm25", "native")), "bm25", "BM25, the same in every store, or the database's own (lexical)")
     second_gate: tuple[int, float] | None = entry(
         Row((Whole(1, 100), Number(0, 1)), "a row of shared words (1 to 100) and share (0 to 1), such as [2, 0.4]"),
         None, "also pass: so many shared tokens that make up this share of the record's own (tokens)", none=True,

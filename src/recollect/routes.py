@@ -164,7 +164,11 @@ def _size(spec: RouteSpec, query: Query) -> int:
 
 
 def _words(spec: RouteSpec, where: Where, query: Query, recipe: Recipe, vectors: Vectors, store: Store) -> Found:
-    return store.lexical.words(where, query.text, _size(spec, query), spec.match)
+    given = where, query.text, _size(spec, query), spec.match
+    if spec.rank == "native" and hasattr(store.lexical, "native"):
+        return store.lexical.native(*given)
+    found = store.lexical.words(*given)
+    return found if spec.rank == "bm25" else found._replace(note="this store has no ranking of its own: BM25 ranked")
 
 
 def _tokens(spec: RouteSpec, where: Where, query: Query, recipe: Recipe, vectors: Vectors, store: Store) -> Found:
