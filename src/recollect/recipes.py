@@ -43,8 +43,8 @@ MEASURES = ("cosine", "tags", "words", "shingles")
 MOST_ROUTES = 32
 # Fields that mean something to some kinds of route only. Set on another they would be silently without effect: an error.
 _BELONGS = {
-    "view": ("vector",), "threshold": ("tokens", "vector", "graph"), "match": ("lexical",), "rank": ("lexical",), "second_gate": ("tokens",),
-    "boost": ("substring",), "hops": ("graph",), "facts": ("graph",),
+    "view": ("vector",), "threshold": ("tokens", "vector", "graph"), "match": ("lexical",), "rank": ("lexical",),
+    "second_gate": ("tokens",), "boost": ("substring",), "hops": ("graph",), "facts": ("graph",),
 }  # fmt: skip
 _KIND = Choice(KINDS, "kinds of record")
 _ROUTE_POOL, _FUSED_POOL, _TOP_POOL = Pool(times=10, least=50), Pool(times=4, least=50), Pool(least=20)

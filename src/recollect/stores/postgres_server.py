@@ -288,6 +288,7 @@ def _extension(connection: psycopg.Connection, psycopg: Any, name: str) -> None:
     """pgvector, made available in this database if it isn't."""
     if connection.execute("SELECT 1 FROM pg_extension WHERE extname = $1", (EXTENSION,)).fetchone():
         return
+    version = connection.info.server_version // 10_000
     try:
         with connection.transaction():
             connection.execute(f"CREATE EXTENSION {EXTENSION}")
@@ -299,5 +300,5 @@ def _extension(connection: psycopg.Connection, psycopg: Any, name: str) -> None:
     except (psycopg.errors.UndefinedFile, psycopg.errors.FeatureNotSupported) as error:
         raise StoreUnavailable(
             f"pgvector is not installed on the server of {name}.",
-            hint="Install it there (Debian: apt install postgresql-16-pgvector), then open the memory again.",
+            hint=f"Install it there (Debian: apt install postgresql-{version}-pgvector), then open the memory again.",
         ) from error
