@@ -385,6 +385,19 @@ def live(url: str) -> None:
         memory.recall("Goa")
 
 
+@pytest.mark.parametrize("recipe", PRESETS)
+def test_a_question_takes_few_round_trips(statements, recipe):
+    """One that asks the owner's shelf and one the tenant's what is new, and those that bring records not at hand."""
+    with opened(server().empty(), owner="acme/alice", embedder=Toy(), recipe=recipe) as memory:
+        memory.remember_many([{"text": f"Note {n} on Goa", "id": f"n{n}", "at": "2026-03-01"} for n in range(70)])
+        assert memory.flush(10) == 0
+        memory.recall("Goa")
+        statements.clear()
+        memory.recall("notes on Goa")
+        asked = [query.partition("\n")[0] for query, _, waited in statements if waited]
+        assert len(asked) <= 9, asked
+
+
 def test_no_question_and_no_write_touches_more_than_one_partition(statements):
     import psycopg
 

@@ -80,6 +80,7 @@ class Shelf:
         self.lanes: dict[tuple[str, str], Lane] = {}
         self.web: Web | None = None  # what records say of named things, built when a graph route first asks
         self.web_to = 0
+        self.no_lanes: dict[tuple[str, str], tuple[int, int]] = {}  # asked for and not there, as of a pulse
         self.elsewhere: dict[tuple[str, str], tuple[tuple[int, int], Mapping[str, int]]] = {}  # as of a pulse
         self.ids: list[str] = []  # by slot; "" where nothing is
         self._bounded = False  # any record that time can hide or show

@@ -41,7 +41,7 @@ class Reads(Protocol):
         """All reads inside see one state. It nests."""
 
     def pulse(self, path: str) -> object:
-        """Another value whenever anybody has committed something of this owner."""
+        """Another value whenever anybody has committed something of this owner; None where it is known that there is nothing."""
 
     def fresh(self, pulse: object) -> bool:
         """Whether nothing of our own was committed since; what others did, the search before this has seen."""
@@ -179,6 +179,8 @@ class Shelves:
     def shelf(self, path: str) -> Shelf | None:
         """An owner's shelf, caught up with the rows."""
         pulse = self.reads.pulse(path)
+        if pulse is None:
+            return None
         shelf = self._shelves.get(path)
         if shelf is not None and shelf.pulse == pulse:
             return shelf
@@ -207,10 +209,11 @@ class Shelves:
     def lane(self, shelf: Shelf, space: str, view: str) -> Lane | None:
         """A lane of a shelf, loaded when it is first asked for."""
         lane = shelf.lanes.get((space, view))
-        if lane is None:
+        if lane is None and shelf.no_lanes.get((space, view)) != shelf.pulse:
             with self.reads.snapshot():
                 row = self.reads.lane(shelf.owner, space, view)
                 if row is None:
+                    shelf.no_lanes[space, view] = shelf.pulse
                     return None
                 lane = Lane(row[0], space, view, row[1], lambda slots: self._fetch(shelf.owner, row[0], slots))
                 # No further than the shelf has come: what was committed since will be told by the change log.

@@ -42,11 +42,6 @@ WHERE o.owner IS NULL OR r.slot >= o.next_slot;
 SELECT c.relname FROM pg_index AS i JOIN pg_class AS c ON c.oid = i.indexrelid JOIN pg_namespace AS n ON n.oid = c.relnamespace
 WHERE n.nspname = 'recollect' AND NOT i.indisvalid;
 
--- name: large_lanes
--- Lanes with so many vectors that an index is worth its keep.
-SELECT v.owner, v.lane, l.dimension, count(*) FROM recollect.vectors AS v JOIN recollect.lanes AS l USING (owner, lane)
-GROUP BY 1, 2, 3 HAVING count(*) >= $1;
-
 -- name: size
 -- Bytes on disk.
 SELECT pg_database_size(current_database());

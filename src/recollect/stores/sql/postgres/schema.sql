@@ -110,8 +110,8 @@ CREATE TABLE recollect.lanes (
   UNIQUE (owner, space, view)
 ) PARTITION BY HASH (owner);
 
--- Of length one. `hash` is the text's: the same text is never embedded twice. A large lane gets an HNSW index of its own, see
--- `index_lane`: it holds nobody else's vectors, so no filter can make it miss them.
+-- Of length one. `hash` is the text's: the same text is never embedded twice. Searched in the process that asks, lane by lane, so there
+-- is no index over them whose filter could miss some.
 CREATE TABLE recollect.vectors (
   owner text COLLATE "C" NOT NULL,
   lane integer NOT NULL,
