@@ -138,6 +138,22 @@ def test_late_asks_the_words_that_tell_a_question_from_others():
     assert late.scores("", said) == [0.0] * 3 and late.scores("orchestra", []) == []
 
 
+@pytest.mark.parametrize(("question", "weight"), [(0, 0.5), (3, 0.5), (1, 0.5 / 9)])
+def test_who_was_trained_on_short_questions_counts_less_about_long_ones(open_memory, question, weight):
+    recipe = "recipe(routes=[lexical], fuse=scores, rerank=auto, rerank_by=score, rerank_weight=0.5)"
+    memory = open_memory(recipe=recipe, reranker=Judge(0.5, question=question))
+    memory.remember("Goa in May")
+    answer = memory.recall("Goa")
+    assert answer[0].score == pytest.approx((1 - weight) + weight * 0.5) and trees_hold(answer)
+
+
+def test_of_several_who_is_best_at_the_question_is_heard_most():
+    short, far = Judge(0.2, question=2), Judge(0.8)
+    both = Together([short, far])
+    assert both.scores("four", ["text"]) == pytest.approx([(0.25 * 0.2 + 0.8) / 1.25]) and both.heard("four", ["text"]) == 1.0
+    assert Together([short, Judge(1.0, scripts=frozenset({"han"}))]).heard("four", ["text"]) == 0.25
+
+
 def test_several_judges_are_averaged_and_who_can_not_read_is_not_asked():
     one, far, latin = Judge(0.2), Judge(0.8, reach=5), Judge(1.0, scripts=frozenset({"han"}))
     assert Together([one, Judge(0.6)]).scores("Goa", ["text"]) == pytest.approx([0.4])

@@ -63,6 +63,7 @@ class JudgeProfile:
     inline: bool = False  # a millisecond or two for all texts, and no I/O: asked without a thread
     max_chars: int = 8_000  # longer text is cut before it is judged
     reach: int = 0  # characters of a text up to which its word counts fully; the longer the texts, the less. 0: of any
+    question: int = 0  # the same of the question
     licence: str = ""
 
 

@@ -8,8 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence, Set
 from statistics import median
+from typing import TYPE_CHECKING
 
 from .tokens import language_of, scripts
+
+if TYPE_CHECKING:
+    from .ports import JudgeProfile
 
 SAMPLE = 2_000  # characters that tell what a mixed text is mostly written in
 
@@ -32,6 +36,11 @@ def speaks(text: str, languages: Set[str]) -> bool:
     return not languages or language_of(text, "") in {"", *languages}
 
 
-def heard(reach: int, texts: Sequence[str]) -> float:
-    """How much a judge's word counts about texts of this length: of twice its reach, a quarter. 0: it reaches all."""
-    return min(1.0, reach / max(1.0, median(map(len, texts)))) ** 2 if reach and texts else 1.0
+def heard(profile: JudgeProfile, query: str, texts: Sequence[str]) -> float:
+    """How much a judge's word counts about a question and texts of this length."""
+    return _within(profile.question, len(query)) * _within(profile.reach, median(map(len, texts)) if texts else 0)
+
+
+def _within(reach: int, length: float) -> float:
+    """All of it up to the reach, of twice that a quarter. 0: it reaches everything."""
+    return min(1.0, reach / max(1.0, length)) ** 2 if reach else 1.0

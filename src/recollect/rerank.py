@@ -6,9 +6,9 @@
 A route compares a text with a question without having seen both at once; a reranker has (Nogueira and Cho 2019,
 https://arxiv.org/abs/1901.04085), at milliseconds a text, so only the first `rerank_top` are read. What it can't read, because of
 the script or the language, keeps its place: its own rank, or its own share of the best score, stands in. What was not read
-comes behind, in the order it had. A judge that is good at short texts only says how far it reaches: of longer ones its word
-counts less, by the square of how much longer they are; and by score it fades with age, and pays for every part of a long record,
-as the score does. Weight 0 or no name: nothing is opened, imported or asked.
+comes behind, in the order it had. A judge that is good at short texts or questions only says how far it reaches: of longer ones
+its word counts less, by the square of how much longer they are; and by score it fades with age, and pays for every part of a long
+record, as the score does. Weight 0 or no name: nothing is opened, imported or asked.
 
 `Judge` is one reranker as the engine uses it: asked in time, never twice about the same texts, left alone while it is broken. A
 judge that fails, is late or is not there leaves the order as it is, and the answer says so.
@@ -49,6 +49,11 @@ class Judge:
     def reads(self, text: str) -> bool:
         """Can it make sense of this text?"""
         return reads(text, self.profile.scripts) and speaks(text, self.profile.languages)
+
+    def heard(self, query: str, texts: Sequence[str]) -> float:
+        """How much its word counts here; several in one say it themselves."""
+        own = getattr(self.reranker, "heard", None)
+        return own(query, texts) if own else heard(self.profile, query, texts)
 
     def scores(self, query: str, texts: Sequence[str]) -> Sequence[float]:
         """One number a text, in time, or the error."""
@@ -157,7 +162,7 @@ def _read(judge: Judge, top: list[Candidate], query: Query, recipe: Recipe, text
         raise Unread(f"{judge.profile.name} can read none of the candidates" if top else "there is nothing to read")
     scores = judge.scores(query.text, [said[place] for place in places])
     best = top[0].final if top[0].final > 0 else 1.0
-    weight = recipe.rerank_weight * heard(judge.profile.reach, [said[place] for place in places])
+    weight = recipe.rerank_weight * judge.heard(query.text, [said[place] for place in places])
     order = sorted(zip(places, scores, strict=True), key=lambda one: (-one[1], one[0]))
     for free, (place, relevance) in zip(places, order, strict=True):  # the others keep their places
         _settle(top[place], recipe, best, weight, free + 1, relevance)

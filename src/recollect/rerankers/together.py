@@ -32,8 +32,12 @@ class Together:
     def scores(self, query: str, texts: Sequence[str]) -> Sequence[float]:
         able = [one for one in self.judges if _reads(one.profile, query)]
         told = [one.scores(query, [text[: one.profile.max_chars] for text in texts]) for one in able]
-        weights = [heard(one.profile.reach, texts) for one in able]
+        weights = [heard(one.profile, query, texts) for one in able]
         return np.average(np.array(told, dtype=np.float64), axis=0, weights=weights).tolist() if able else [0.0] * len(texts)
+
+    def heard(self, query: str, texts: Sequence[str]) -> float:
+        """Their word counts as much as that of the one who counts most."""
+        return max((heard(one.profile, query, texts) for one in self.judges if _reads(one.profile, query)), default=1.0)
 
 
 def _reads(profile: JudgeProfile, text: str) -> bool:
