@@ -12,14 +12,16 @@ space of its own, a breaker of its own, and its own place in the outbox.
 
 from __future__ import annotations
 
+import atexit
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from time import monotonic
 from typing import TYPE_CHECKING, TypeVar
+from weakref import WeakSet
 
-from .errors import EmbedderFailed, EmbedderRefused, EmbedderResting, EmbedderTimeout, RecollectError
+from .errors import EmbedderFailed, EmbedderRefused, EmbedderResting, EmbedderTimeout, NothingKnown, RecollectError
 from .ports import Embedder, Job, Profile, Store
 from .reading import reads, speaks
 
@@ -32,6 +34,7 @@ FAILURES, REST = 5, 30.0  # so many in a row, then so many seconds of rest
 BATCH = 64
 LEASE, LEASE_LEAST, LEASE_TIMES = 120.0, 30.0, 20  # seconds; once a batch is done: so many times as long as it took
 CLOSING = 2.0  # seconds a worker has to finish its batch
+ENDING = 30.0  # and when the interpreter ends
 GRACE = 0.05  # what remember() gives a quick embedder, so that its vectors are there when it returns
 ATTEMPTS = 3  # before a row of zeros is taken for an answer
 LONGEST_WAIT = 3600.0
@@ -132,7 +135,7 @@ class Embedding:
             self._failed(error)
             raise
         if vector is None:
-            raise EmbedderFailed(f"{self.profile.name} knows no word of this question.")
+            raise NothingKnown(f"{self.profile.name} knows no word of this question.")
         self._failures = 0
         with self._lock:
             self._asked[text] = vector
@@ -158,6 +161,17 @@ def beside(*embeddings: Embedding) -> Embedding | None:
     return embeddings[0] if embeddings else None
 
 
+_AT_WORK: WeakSet[Worker] = WeakSet()
+
+
+def _let_go() -> None:
+    """The interpreter ends: a thread cut off inside a native library would take the process down with it."""
+    for worker in (working := list(_AT_WORK)):
+        worker.stop(0.0)
+    for worker in working:
+        worker.stop(ENDING)
+
+
 class Worker:
     """Embeds what waits in a store's outbox. One per open store; its thread lives only while there is work."""
 
@@ -179,6 +193,10 @@ class Worker:
             self._again = True
             if self._thread is None:
                 self._idle.clear()
+                if not _AT_WORK:
+                    atexit.unregister(_let_go)
+                    atexit.register(_let_go)
+                _AT_WORK.add(self)
                 self._thread = threading.Thread(target=self._run, name="recollect-embedder", daemon=True)
                 self._thread.start()
         if grace and not self._slow:
@@ -202,6 +220,7 @@ class Worker:
             with self._lock:
                 if self._stopped or not (busy or self._again):
                     self._thread, self._slow = None, False
+                    _AT_WORK.discard(self)
                     self._idle.set()
                     return
                 self._again = self._again and busy

@@ -143,6 +143,12 @@ class EmbedderRefused(EmbedderFailed):
     code = "embedder_refused"
 
 
+class NothingKnown(EmbedderRefused):
+    """The model knows no word of this text: there is nothing to compare, and nothing is broken."""
+
+    code = "nothing_known"
+
+
 class EmbedderTimeout(EmbedderFailed, TimeoutError):
     """The embedder did not answer within its deadline."""
 

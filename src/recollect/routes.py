@@ -13,7 +13,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from .embed import Embedding
-from .errors import EmbedderFailed, EmbedderTimeout, IndexTimeout, InvalidVector, StoreUnavailable
+from .errors import EmbedderFailed, EmbedderTimeout, IndexTimeout, InvalidVector, NothingKnown, StoreUnavailable
 from .ports import Found, Store
 from .query import Query, Where
 from .rankings import FAILED, RAN, SKIPPED, TIMED_OUT, Ranking
@@ -126,6 +126,8 @@ class Vectors:
         if self.error is None and self._pending is not None:
             try:
                 return self._pending()
+            except NothingKnown as nothing:
+                raise Skip(str(nothing)) from None
             except Exception as error:
                 self.error = error
         raise self.error or Skip("the question was not embedded")

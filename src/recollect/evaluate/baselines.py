@@ -23,6 +23,7 @@ from typing import Protocol
 import numpy as np
 
 from ..embed import Embedding
+from ..errors import NothingKnown
 from ..records import SPOKEN
 from ..stopwords import stop_words
 from ..tokens import LANGUAGES, fold, language_of, words
@@ -137,7 +138,10 @@ class Dense:
         if self.embedding is None or not self.ids:
             return []
         self.blocks = [np.concatenate(self.blocks)]
-        cosines = np.round(self.blocks[0] @ self.embedding.ask(text)(), 6)
+        try:
+            cosines = np.round(self.blocks[0] @ self.embedding.ask(text)(), 6)
+        except NothingKnown:
+            return []
         return [self.ids[place] for place in np.argsort(-cosines, kind="stable")[:limit]]
 
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 from ..embed import Embedding, beside
-from ..errors import EmbedderFailed
+from ..errors import EmbedderFailed, NothingKnown
 from ..memory import Memory
 from ..ports import Store
 from ..rankings import FAILED, RAN, TIMED_OUT, Answer
@@ -130,7 +131,8 @@ class Theatre:
             baseline.arrive(step.arriving)
         leading = None if self.embedding is None else self.embedding.leading(step.question.text)
         if leading is not None and leading.reads(step.question.text):
-            leading.ask(step.question.text)()  # so that no system pays for the others
+            with suppress(NothingKnown):
+                leading.ask(step.question.text)()  # so that no system pays for the others
 
     def _remember(self, items: Sequence[Item]) -> None:
         for start in range(0, len(items), BATCH):
