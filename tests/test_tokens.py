@@ -230,6 +230,11 @@ def test_language_of(text, language):
     assert language_of(text) == language
 
 
+def test_a_list_of_terms_is_in_no_language():
+    terms_ = "diabetes insulin resistance mice diet obesity intervention glucose plan son effect study risk dose pain age"
+    assert language_of(f"{terms_} {terms_} {terms_}", "") == "" and language_of("où est le son de la mer", "") == "fr"
+
+
 def test_too_little_to_tell_is_the_default():
     assert language_of("Anna", default="de") == "de"
     assert language_of("東京", default="none") == "none"

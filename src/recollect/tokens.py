@@ -41,6 +41,7 @@ LANGUAGES = MappingProxyType(
 _MEMO = 200_000  # entries a memo may hold before it starts anew: some 20 MB
 _LONGEST = 64  # characters of a word that count: beyond it are encoded blobs, not words
 _SAMPLE = 600  # characters that decide a language
+_SPARSE = 8  # prose has a function word in so many, and more; a list of terms has few, and those by chance
 
 _HOME = {"latin": "en", "cyrillic": "ru", "greek": "el", "arabic": "ar", "devanagari": "hi", "armenian": "hy", "tamil": "ta"}
 _SCRIPT_OF_LANGUAGE = {language: script for script, language in _HOME.items()} | {"ne": "devanagari", "yi": "hebrew"}
@@ -328,7 +329,7 @@ def _latin_language(text: str, default: str) -> str:
     total = sum(filter(None, map(votes.get, found)))
     lanes = memoryview(total.to_bytes(2 * len(languages), "little")).cast("H").tolist()
     best = max(lanes)
-    if best < 3:
+    if best < 3 or best * _SPARSE < len(found):
         return default
     winner = lanes.index(best)
     lanes[winner] = 0
