@@ -60,6 +60,7 @@ ORDER = (
     "expand",
     "render",
     "chat",
+    "extract_chat",
     "embed",
     "rerank",
     "temporal",
@@ -76,6 +77,8 @@ ORDER = (
     "rooms",
     "conversations",
     "pen",
+    "dead_letters",
+    "reader",
     "gates",
     "explain",
     "inspection",
@@ -121,7 +124,7 @@ STOP_WATCH = {
     "embed", "recall", "rerank", "routes", "remote", "stores.sqlite_file", "cli.terminal", "cli.timing", "cli.tour",
     "evaluate.kept",
     "embedders.speed", "stores.guard", "stores.following",
-    "evaluate.run", "http.gate", "http.service",
+    "evaluate.run", "http.gate", "http.service", "reader",
 }  # fmt: skip
 FORBIDDEN = re.compile(r"(manager|helper|util|utils|common|base|factory|misc)s?")
 

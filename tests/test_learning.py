@@ -205,9 +205,7 @@ def test_extractors_go_by_name(open_memory):
     memory = open_memory(extractor="none")
     memory.remember("I live in Goa.")
     assert not facts(memory) and not memory.entities()
-    slow = Failing()
-    slow.inline = False
-    for wrong, says in (("magic", "no extractor"), (slow, "not inline")):
+    for wrong, says in (("magic", "no extractor"), ("llm", "needs a language model")):
         with pytest.raises(InvalidSetting, match=says):
             open_memory(extractor=wrong)
 

@@ -20,7 +20,7 @@ from hashlib import blake2b
 from threading import Lock
 from typing import Any, NamedTuple
 
-from .errors import BudgetSpent, ChatFailed, ChatRefused, ChatResting, ChatTimeout, InvalidSetting
+from .errors import BudgetSpent, ChatFailed, ChatRefused, ChatResting, ChatTimeout, ChatUnusable, InvalidSetting
 from .ports import Notes
 from .remote import Patience, Remote, Troubles, bearer
 from .render import estimate_tokens
@@ -172,10 +172,10 @@ def _words(said: object, who: str) -> str:
     if isinstance(message.get("refusal"), str) and message["refusal"]:
         raise ChatRefused(f"{who} will not answer: {message['refusal']:.200}")
     if first.get("finish_reason") == "length":
-        raise ChatFailed(f"{who} did not come to the end of its answer.", hint="The text may be too long for it.")
+        raise ChatUnusable(f"{who} did not come to the end of its answer.", hint="The text may be too long for it.")
     words = message.get("content")
     if not isinstance(words, str) or not words.strip():
-        raise ChatFailed(f"{who} answered without words under 'choices'.")
+        raise ChatUnusable(f"{who} answered without words under 'choices'.")
     return words
 
 
@@ -185,7 +185,7 @@ def _object(words: str, who: str) -> Mapping[str, Any]:
     try:
         data = json.loads(fenced[1] if fenced else words)
     except (ValueError, RecursionError):
-        raise ChatFailed(f"{who} answered with something that is not JSON: {words[:80]!r}.") from None
+        raise ChatUnusable(f"{who} answered with something that is not JSON: {words[:80]!r}.") from None
     if not isinstance(data, dict):
-        raise ChatFailed(f"{who} answered with {type(data).__name__} instead of an object.")
+        raise ChatUnusable(f"{who} answered with {type(data).__name__} instead of an object.")
     return data

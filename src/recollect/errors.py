@@ -167,6 +167,12 @@ class ChatFailed(RecollectError, RuntimeError):
     code = "chat_failed"
 
 
+class ChatUnusable(ChatFailed):
+    """The language model answered with something else than was asked for."""
+
+    code = "chat_unusable"
+
+
 class ChatRefused(ChatFailed):
     """The language model will not answer this; asking again is of no use."""
 

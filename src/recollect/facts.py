@@ -77,6 +77,15 @@ class Book:
             if fact.id not in there and fact.id not in self._now:
                 self._put(fact)
 
+    def late(self, source: Record, facts: Sequence[Record]) -> None:
+        """Put in facts of a record that has been there for a while: if it was replaced meanwhile, they hold no longer."""
+        gone = source.superseded_by is not None
+        self._yield |= {fact.id for fact in facts} if gone else set()
+        self.fresh(facts)
+        for fact in facts if gone else ():
+            if _current(now := self.now(fact)):
+                self._now[fact.id] = replace(now, valid_to=_not_before(source.superseded_at or self.stamp, now.valid_from))
+
     def now(self, fact: Record) -> Record:
         """A fact as it stands after all that was put."""
         return self._now.get(fact.id, fact)

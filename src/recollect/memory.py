@@ -20,19 +20,21 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from . import consolidate, conversations, feedback, moving, summaries, upkeep
 from .asking import Named, days_of, hops_of, id_of, limit_of, name_of, query_of, question_of, sight
+from .dead_letters import DeadLetters
 from .embed import GRACE, Embedding, Worker
-from .errors import StoreUnavailable
+from .errors import StoreUnavailable, UnknownRecord
 from .explain import Explanation, explain_answer, why_not
 from .gather import pointed
 from .ingest import Draft, Ids, drafts
 from .inspection import Inspection, inspect
 from .messages import read_messages
-from .opening import Clock, now, open_beside, open_embedding, open_extractor, open_judges, open_summariser
+from .opening import Clock, now, open_beside, open_embedding, open_extractor, open_judges, open_summariser, seconds
 from .paging import keys_after
-from .pen import Pen, Writing
+from .pen import Pen
 from .ports import Change, Embedder, Extractor, Forget, Holding, Neighborhood, Node, Receipt, Reranker
 from .query import Query, Where
 from .rankings import Answer
+from .reader import Reader, Turns
 from .recall import recall
 from .recipes import Recipe, as_recipe
 from .records import EMPTY, SHOWN, Record, Scope, micros
@@ -53,13 +55,15 @@ class Memory:
     def __init__(
         self, store: Store, scope: Scope, *, embedding: Embedding | None, recipe: Recipe, clock: Clock,
         worker: Worker | None = None, summariser: Summariser | None = None, judges: Judges | None = None,
-        extractor: Extractor | None = None,
+        extractor: Extractor | None = None, reader: Reader | None = None, turns: Turns | None = None,
     ) -> None:  # fmt: skip
         self.scope = scope
         self._store, self._embedding, self._base, self._clock = store, embedding, recipe, clock
         self._judges, self._pen = judges, Pen(store, scope, embedding, self._now, Ids(), {}, extractor)
         self._summariser = summariser or summaries.RULES
         self._worker = worker or (Worker(store, embedding) if embedding is not None else None)
+        self._turns = turns or Turns()
+        self._reader = reader or self._reading(extractor)
         self._live: tuple[Mapping[str, Any], Recipe] | None = None
 
     @classmethod
@@ -88,16 +92,17 @@ class Memory:
         base = as_recipe(recipe if recipe is not None else settings.recipe)
         embedding = open_embedding(embedder if embedder is not None else settings.embedder, settings)
         judges = open_judges(reranker if reranker is not None else settings.reranker, settings)
-        reader = open_extractor(extractor if extractor is not None else settings.extractor)
         store = open_beside(url, settings, vector, graph)
         try:
+            reads = open_extractor(extractor if extractor is not None else settings.extractor, settings, store)
             summariser = open_summariser(summariser if summariser is not None else settings.summariser, settings, store)
         except Exception:
             store.close()
             raise
         own = {"embedding": embedding, "clock": clock or now, "summariser": summariser, "judges": judges}
-        own["extractor"] = reader
-        return _kind(cls, settings)(store, scope, recipe=base, **own)
+        memory = _kind(cls, settings)(store, scope, recipe=base, extractor=reads, **own)
+        memory._resume()
+        return memory
 
     def for_owner(self, owner: str | Scope) -> Memory:
         """The same open store for another owner. Close only the first memory."""
@@ -105,6 +110,7 @@ class Memory:
         return type(self)(
             self._store, scope, recipe=self._base, embedding=self._embedding, clock=self._clock, worker=self._worker,
             summariser=self._summariser, judges=self._judges, extractor=self._pen.extractor,
+            reader=self._reader, turns=self._turns,
         )  # fmt: skip
 
     # Write
@@ -115,7 +121,7 @@ class Memory:
 
     def remember_many(self, items: Iterable[Mapping[str, Any] | str]) -> list[Record]:
         """Remember many: each item is a text, or a table with `text` and any fields of `Draft`. 2,000 make a transaction."""
-        return [record for some in moving.batches(drafts(items), BATCH) for record in self._write(self._pen.writing(some))]
+        return [record for some in moving.batches(drafts(items), BATCH) for record in self._write(some)]
 
     def remember_messages(
         self, messages: Iterable[Any], *, session: str | None = None, pair: bool = True, system: bool = False, **about: Any
@@ -130,12 +136,13 @@ class Memory:
             self.recipe.sessions != "off", pair, about, self._pen.archives,
         )  # fmt: skip
         said = [message for message in read_messages(messages) if system or message.role != "system"]
-        return conversations.remember(room, said, lambda one: self._write(self._pen.writing(one.drafts, one.changes)))
+        return conversations.remember(room, said, lambda one: self._write(one.drafts, one.changes))
 
     def amend(self, id: Named, *, expected: Record | None = None, **fields: Any) -> Record:
         """Change fields of a record; a changed text is searched anew and embedded again. `expected`: only if it is still this."""
-        old = self.get(id)
-        self._put(old.owner, self._pen.revising(old, fields, expected))
+        with self._turns.of(self.scope.owner):
+            old = self.get(id)
+            self._put(old.owner, self._pen.revising(old, fields, expected))
         return self.get(old.id)
 
     def promote(self, id: Named, by: float = 0.15) -> Record:
@@ -152,13 +159,15 @@ class Memory:
 
     def forget(self, id: Named, *, expected: Record | None = None) -> dict[str, Any]:
         """Remove a record and everything made from it. The receipt says what was removed from where."""
-        record = self.get(id)
-        receipt = self._put(record.owner, self._pen.forgetting(record, expected))
+        with self._turns.of(self.scope.owner):
+            record = self.get(id)
+            receipt = self._put(record.owner, self._pen.forgetting(record, expected))
         beside = {"indexes": dict(receipt.beside)} if receipt.beside else {}
         return {"id": record.id, "owner": record.owner, "removed": dict(receipt.removed), **beside}
 
     def flush(self, timeout: float = 60.0) -> int:
-        """Embed now what waits. Returns how many texts still wait, because time ran out or the embedder is down."""
+        """Read and embed now what waits. Returns how many texts still wait, because time ran out or a model is down."""
+        timeout = timeout if self._reader is None else self._reader.finish(timeout)
         if self._worker is not None and any(self._store.outbox.waiting(None, one.space) for one in self._embedding.voices):
             self._worker.kick()
             self._worker.wait(timeout)
@@ -224,6 +233,11 @@ class Memory:
         """Every record, one after the other, however many. Includes what no longer holds, unless `timeless=False`."""
         return upkeep.each(self._store, self._where(**{"timeless": True, **asked}), order)
 
+    @property
+    def dead_letters(self) -> DeadLetters:
+        """What the extractor could not read after all its tries: `list`, `retry`, `drop`."""
+        return DeadLetters(self._store, self._where(timeless=True), self._again)
+
     def now(self) -> datetime:
         """What this memory's clock says."""
         return self._clock()
@@ -234,9 +248,9 @@ class Memory:
         """Take in records as they are, with their times, versions and vectors. A record whose id exists already is left alone."""
         counts: Counter[str] = Counter()
 
-        def wrote(found: Counter[str], waits: bool) -> None:
+        def wrote(found: Counter[str], changes: Sequence[Change]) -> None:
             counts.update(found)
-            self._kick(waits)
+            self._kick(changes)
 
         holdings = (Holding(one, EMPTY, ()) if isinstance(one, Record) else one for one in records)
         moving.take_all(holdings, self._store, self._embedding, wrote)
@@ -274,6 +288,7 @@ class Memory:
         hands, days = self._hands(dry_run, progress), days_of("forget_expired", forget_expired)
         room_of = self._pen.room if self.recipe.sessions != "off" else None
         steps = consolidate.kept(hands, self._pen.forgetting, days, room_of, self._summariser)
+        steps += [] if self._reader is None else [upkeep.caught_up(self._reader, self._unread, progress, dry_run=dry_run)]
         steps.append(upkeep.embedded(self._worker, self._waits, progress, dry_run=dry_run))
         return [*steps, *self.index(dry_run=dry_run), upkeep.checked(self._store), upkeep.shortened(self._store, dry_run)]
 
@@ -323,10 +338,15 @@ class Memory:
             "owner": self.scope.owner, "recipe": str(self.recipe), **self._store.status(self.scope.owner),
             "embedder": self._embedding.name if voices else "none", "space": " + ".join(one.space for one in voices) or None,
             "embedder_error": self._worker.last_error if self._worker else "",
+            "extractor": self._pen.extractor.fingerprint if self._pen.extractor else "none",
+            "extractor_error": self._reader.last_error if self._reader else "",
+            "to_read": self._reader.waiting(self.scope.owner) if self._reader else 0, "dead_letters": len(self.dead_letters),
         }  # fmt: skip
 
     def close(self) -> None:
-        """Finish the batch at hand and let go of the file. What still waits for vectors stays in the outbox."""
+        """Finish the batch at hand and let go of the file. What still waits to be read or embedded stays in the outbox."""
+        if self._reader is not None:
+            self._reader.stop()
         if self._worker is not None:
             self._worker.stop()
         if isinstance(self._summariser, ByChat):
@@ -347,16 +367,19 @@ class Memory:
         write = None if dry_run else partial(self._put, self.scope.owner)
         return upkeep.Hands(self._store, self._where(**narrower), self._pen.adding, self._pen.amending, write, progress)
 
-    def _write(self, batch: Writing) -> list[Record]:
-        self._put(self.scope.owner, batch.changes)
-        if batch.shared:
-            self._put(self.scope.tenant, batch.shared)
+    def _write(self, some: Sequence[tuple[str, Mapping[str, Any]]], others: Sequence[Change] = ()) -> list[Record]:
+        with self._turns.of(self.scope.owner):
+            batch = self._pen.writing(some, others)
+            self._store.write(self.scope.owner, batch.changes)
+            if batch.shared:
+                self._store.write(self.scope.tenant, batch.shared)
+        self._kick([*batch.changes, *batch.shared])
         return batch.made
 
     def _put(self, owner: str, changes: Sequence[Change]) -> Receipt:
-        """Write, and have embedded what waits for it."""
+        """Write, and have done what waits for it."""
         receipt = self._store.write(owner, changes)
-        self._kick(any(not isinstance(change, Forget) and change.pending for change in changes))
+        self._kick(changes)
         return receipt
 
     def _waits(self) -> int:
@@ -364,9 +387,42 @@ class Memory:
         voices = () if self._embedding is None else self._embedding.voices
         return sum(self._store.outbox.waiting(self.scope.owner, one.space) for one in voices)
 
-    def _kick(self, waiting: object) -> None:
-        if waiting and self._worker is not None:
+    def _kick(self, changes: Sequence[Change]) -> None:
+        """Have read and embedded what waits since these changes."""
+        spaces = {space for change in changes if not isinstance(change, Forget) for space, _ in change.pending}
+        if self._reader is not None:
+            self._reader.written()
+            if self._reader.space in spaces:
+                spaces.discard(self._reader.space)
+                self._reader.kick(quiet=True)
+        if spaces and self._worker is not None:
             self._worker.kick(grace=GRACE)
+
+    def _reading(self, extractor: Extractor | None) -> Reader | None:
+        """Who reads behind the write, for every owner of the store."""
+        if extractor is None:
+            return None
+
+        def learn(owner: str, read: Sequence[Any]) -> Sequence[Change]:
+            return self._pen._replace(scope=Scope(owner=owner)).learning(read)
+
+        return Reader(self._store, extractor, wall=seconds, learn=learn, wrote=self._kick, turns=self._turns)
+
+    def _unread(self) -> int:
+        return 0 if self._reader is None else self._reader.waiting(self.scope.owner)
+
+    def _resume(self) -> None:
+        """Go on with what others left unread."""
+        if self._reader is not None and self._reader.waiting():
+            self._reader.kick(quiet=True)
+
+    def _again(self, id: str) -> bool:
+        """Have a record read anew."""
+        with self._turns.of(self.scope.owner), suppress(UnknownRecord):
+            record = self.get(id)
+            self._put(record.owner, self._pen.rereading(record))
+            return True
+        return False
 
     def _steady(self) -> AbstractContextManager:
         """For the steps of one answer: a store that a network lies before is asked only once what is new."""

@@ -48,15 +48,15 @@ class Copied(NamedTuple):
 
 
 def take_all(
-    holdings: Iterable[Holding], store: Store, embedding: Embedding | None, wrote: Callable[[Counter[str], bool], None], *,
-    update: bool = False, as_is: bool = False,
+    holdings: Iterable[Holding], store: Store, embedding: Embedding | None,
+    wrote: Callable[[Counter[str], Sequence[Change]], None], *, update: bool = False, as_is: bool = False,
 ) -> None:  # fmt: skip
-    """Take in whatever comes; after each batch `wrote` is told the counts and whether texts wait for vectors."""
+    """Take in whatever comes; after each batch `wrote` is told the counts and what changed."""
     for batch in batches(holdings):
         changes, counts = take(batch, store, embedding, update=update, as_is=as_is)
         for owner, its in changes.items():
             store.write(owner, its)
-        wrote(counts, any(change.pending for its in changes.values() for change in its))
+        wrote(counts, [change for its in changes.values() for change in its])
 
 
 def take(
@@ -97,7 +97,7 @@ def copy(source: Store, target: Store, owner: str, *, update: bool = False, prog
     """
     total, done, counts = int(source.status(owner)["records"]), 0, Counter()
 
-    def wrote(batch: Counter[str], waits: bool) -> None:
+    def wrote(batch: Counter[str], changes: Sequence[Change]) -> None:
         nonlocal done
         counts.update(batch)
         done += batch.total()

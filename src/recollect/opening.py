@@ -34,6 +34,11 @@ def now() -> datetime:
     return datetime.now(UTC)
 
 
+def seconds() -> float:
+    """The same clock in seconds, which other processes share."""
+    return time.time()
+
+
 def open_beside(url: str | PathLike[str] | None, settings: Settings, vector: str | None, graph: str | None) -> Store:
     """The store, with the indexes beside it. None: as the settings say; an empty text: none."""
     indexes = {"vector": settings.vector if vector is None else vector, "graph": settings.graph if graph is None else graph}
@@ -79,15 +84,22 @@ def open_summariser(spec: Summariser | str, settings: Settings, store: Store) ->
     return ByChat(chat) if chat is not None else summaries.RULES
 
 
-def open_extractor(spec: Extractor | str) -> Extractor | None:
-    """The extractor of a name, `rules` or `none`, or the object itself, which has to be quick: it reads in the write."""
+def open_extractor(spec: Extractor | str, settings: Settings, store: Store) -> Extractor | None:
+    """The extractor of a name, `rules`, `llm` or `none`, or the object itself."""
     if not isinstance(spec, str):
-        if not spec.inline:
-            raise InvalidSetting(f"{spec.fingerprint} is not inline.", hint="An extractor reads in the write: set inline = True.")
         return spec
-    if spec not in ("rules", "none"):
-        raise InvalidSetting(f"There is no extractor {spec!r:.60}.", hint='It is "rules", "none", or an object of your own.')
-    return Rules() if spec == "rules" else None
+    if spec not in ("rules", "llm", "none"):
+        raise InvalidSetting(
+            f"There is no extractor {spec!r:.60}.", hint='It is "rules", "llm", "none", or an object of your own.'
+        )
+    if spec != "llm":
+        return Rules() if spec == "rules" else None
+    chat = open_chat(settings, store)
+    if chat is None:
+        raise InvalidSetting("The extractor llm needs a language model.", hint="Set chat_model; see docs/settings.md.")
+    from .extract_chat import ByModel
+
+    return ByModel(chat)
 
 
 def open_chat(settings: Settings, store: Store) -> Chat | None:

@@ -16,9 +16,9 @@ from .embed import Embedding
 from .errors import UnknownRecord
 from .facts import Book
 from .ingest import Ids, additions, amended, as_they_are, fresh, pending
-from .learning import Lesson, reread, restated
+from .learning import AT_ONCE, Lesson, learned, queued, reread, restated, taken_back, unlearned
 from .parts import in_parts, part_ids
-from .ports import Amend, Change, Extractor, Forget, Store
+from .ports import Amend, Change, Extraction, Extractor, Forget, Store
 from .records import PART, Record, Scope, moment
 from .threads import Archive
 
@@ -67,10 +67,14 @@ class Pen(NamedTuple):
         links = conversations.Links(self.store, self.scope, now)
         lesson = Lesson(self.extractor, self.store, sight(self.scope, now), moment(now))
 
+        at_once = self.extractor is None or (self.extractor.inline and (bool(others) or len(drafts) <= AT_ONCE))
+
         def settled(records: list[Record]) -> list[Record]:
-            return lesson.read(records if others else links.settle(records))  # a conversation brings its links
+            records = records if others else links.settle(records)  # a conversation brings its links
+            return lesson.read(records) if at_once else records
 
         adds = additions(drafts, self.scope, now, self.ids, self.embedding, self.store, settled=settled)
+        adds = adds if at_once else queued(self.extractor, adds)
         made = [add.record for add in adds if add.record.role != PART]
         olds = [(record, about.get("supersedes")) for record, (_, about) in zip(made, drafts, strict=True)]
         own, shared, replaced = self._superseding(olds)
@@ -105,6 +109,17 @@ class Pen(NamedTuple):
         book.withdraw(record)
         return [Forget(id=record.id, expected=expected), *self._without_parts(record), *beside, *book.amends()]
 
+    def learning(self, read: Sequence[tuple[Record, Extraction, int]]) -> list[Change]:
+        """What an extractor read behind the write, of records of this owner, each with its job."""
+        return learned(self._book(), read, self._new_lanes)
+
+    def rereading(self, record: Record) -> list[Change]:
+        """A record to be read anew; what stood in for that reading goes."""
+        stand_in, fields = getattr(self.extractor, "stand_in", None), {}
+        if stand_in is not None:
+            fields = taken_back(stand_in, record)
+        return [] if self.extractor is None else unlearned(self.extractor, self._book(), record, record, cleared=fields)
+
     def room(self, record: Record) -> conversations.Room:
         """The session a record belongs to."""
         about = {"project": record.project, "agent": record.agent, "source": record.source}
@@ -128,6 +143,9 @@ class Pen(NamedTuple):
             return self.get(str(name))
         except UnknownRecord:
             return None
+
+    def _new_lanes(self, old: Record, new: Record) -> list[tuple[str, str]]:
+        return [(space, view) for space, view in pending(new, self.embedding) if new.views.get(view) != old.views.get(view)]
 
     def _without_parts(self, record: Record) -> list[Change]:
         ids = part_ids(record)

@@ -36,6 +36,7 @@ _SEGMENT = re.compile(r"[^\s/\x00-\x1f\x7f][^/\x00-\x1f\x7f]*")
 # A space whose name ends so holds vectors of texts with the speaker's name before them. Without it, the turns nearest to a
 # question about Caroline are those that address her, not those that she said.
 SPOKEN = "+speaker"
+READ = "extract:"  # a space whose name begins so has no vectors: its texts wait for an extractor
 EMPTY: Mapping[str, object] = MappingProxyType({})
 
 
@@ -139,8 +140,11 @@ class Record:
     def embedded(self, name: str, space: str) -> str | None:
         """The text of a view as a space's model is given it: the speaker's name before it, where the space says so.
 
-        None for what was derived, and for the whole of what is searched in parts: neither has vectors of its own.
+        None for what was derived, and for the whole of what is searched in parts: neither has vectors of its own. An extractor
+        reads the text as it is.
         """
+        if space.startswith(READ):
+            return self.text if name == "full" and self.role not in (DERIVED, THREAD) else None
         if self.role in (DERIVED, THREAD) or (name == "full" and PARTS in self.metadata and "full" not in self.views):
             return None
         if name == "full" and self.speaker and space.endswith(SPOKEN) and "full" not in self.views:

@@ -53,7 +53,7 @@ class Settings:
     chat_api_key: str = ""
     chat_budget: int = 200_000  # tokens a day (UTC)
     summariser: str = "rules"  # or "llm", by the language model
-    extractor: str = "rules"  # or "none": nothing is looked for in what is remembered
+    extractor: str = "rules"  # or "llm": the language model reads; "none": nothing is looked for in what is remembered
     cohere_api_key: str = ""
     cohere_base_url: str = ""
     voyage_api_key: str = ""

@@ -19,6 +19,7 @@ from .ingest import pending
 from .moving import Progress, batches, tell
 from .ports import Amend, Change, Holding, Store
 from .query import Where
+from .reader import Reader
 from .records import Record
 
 EVERYTHING = 1 << 40
@@ -105,7 +106,7 @@ def lacking(holdings: Iterable[Holding], embedding: Embedding) -> Iterator[list[
         yield [Amend(id=record.id, fields={}, pending=lanes) for record, lanes in missing if lanes]
 
 
-def drain(worker: Worker, waiting: Callable[[], int], progress: Progress | None = None, *, patience: float = 0.0) -> int:
+def drain(worker: Worker | Reader, waiting: Callable[[], int], progress: Progress | None = None, *, patience: float = 0.0) -> int:
     """Have everything embedded that waits; returns how much is left because the embedder would not.
 
     `patience`: so many seconds without any progress are waited for what others have on lease, or had when they died.
@@ -135,6 +136,16 @@ def embedded(worker: Worker | None, waiting: Callable[[], int], progress: Progre
     left = drain(worker, waiting, progress)
     later = f"{left:,} are not due yet: another process is at them, or was when it died, or they failed just now"
     return Step("embed", found, f"{waits - left:,} embedded" + (f"; {worker.last_error or later}" if left else ""), ok=not left)
+
+
+def caught_up(reader: Reader, waiting: Callable[[], int], progress: Progress | None, *, dry_run: bool) -> Step:
+    """Reading what waits for the extractor, as a step."""
+    waits = waiting()
+    found = f"{waits:,} texts wait to be read"
+    if dry_run or not waits:
+        return Step("read", found)
+    left = drain(reader, waiting, progress)
+    return Step("read", found, f"{waits - left:,} read" + (f"; {reader.last_error}" if left else ""), ok=not left)
 
 
 def drop_old(store: Store, embedding: Embedding, where: Where, *, dry_run: bool) -> dict[str, dict[str, int]]:

@@ -162,11 +162,12 @@ def _store(url: str, owner: str | None, settings: Settings) -> Iterator[Check]:
             wrong = store.check() if hasattr(store, "check") else []
             yield Check("integrity", "wrong" if wrong else "ok", "; ".join(wrong[:3]) or "sound")
             yield from _indexes(store, owner)
+            yield from _dead_letters(store, owner)
             waiting = store.outbox.waiting(owner)
             yield Check(
                 "waiting",
                 "note" if waiting else "ok",
-                f"{waiting:,} texts wait for a vector" + (": recollect upkeep" if waiting else ""),
+                f"{waiting:,} texts wait to be read or for a vector" + (": recollect upkeep" if waiting else ""),
             )
         finally:
             store.close()
@@ -174,6 +175,18 @@ def _store(url: str, owner: str | None, settings: Settings) -> Iterator[Check]:
         yield Check("memory", "wrong", str(error))
     if path is not None and os.name == "posix":
         yield _permissions(path)
+
+
+def _dead_letters(store: Store, owner: str | None) -> Iterator[Check]:
+    """What the extractor gave up."""
+    if owner is None:
+        return
+    from ..dead_letters import dead_letters
+
+    letters = dead_letters(store, owner)
+    if letters:
+        last = f"{len(letters):,} texts can't be read: recollect upkeep --retry-dead-letters; last {letters[0].id}: "
+        yield Check("dead letters", "note", last + letters[0].error)
 
 
 def _indexes(store: Store, owner: str | None) -> Iterator[Check]:

@@ -67,6 +67,10 @@ def reembed(args: Namespace, screen: Screen) -> int:
 
 def upkeep(args: Namespace, screen: Screen) -> int:
     with opened(args, screen) as memory, screen.progress("upkeep") as bar:
+        letters = memory.dead_letters
+        chosen = letters.retry if args.retry_dead_letters else letters.drop if args.drop_dead_letters else None
+        if chosen is not None and not args.dry_run:
+            chosen()
         steps = memory.upkeep(dry_run=args.dry_run, forget_expired=args.forget_expired, progress=bar.step)
     if screen.as_json:
         screen.json({"dry_run": args.dry_run, "ok": all(step.ok for step in steps), "steps": [step._asdict() for step in steps]})
@@ -100,7 +104,8 @@ def status(args: Namespace, screen: Screen) -> None:
     rows = [
         ("owner", found["owner"]), ("records", _counted(found["records"], found["by_kind"])),
         ("vectors", "; ".join(vectors) or "none"),
-        ("waiting", f"{found['waiting']:,} texts for a vector"), ("embedder", _embedder(found)), ("recipe", found["recipe"]),
+        ("waiting", f"{found['waiting'] - found['to_read']:,} texts for a vector"), ("extractor", _extractor(found)),
+        ("embedder", _embedder(found)), ("recipe", found["recipe"]),
         ("file", f"{sized(found['bytes'])}, schema {found['schema']}" if "bytes" in found else "in memory"),
     ]  # fmt: skip
     screen.table(rows, (), ("cyan",))
@@ -174,6 +179,13 @@ def _weighted(recipe: Recipe) -> list[str]:
 def _embedder(found: Mapping[str, Any]) -> str:
     error = f", which says: {found['embedder_error']}" if found["embedder_error"] else ""
     return f"{found['embedder']} ({found['space']}){error}" if found["space"] else "none: text search alone"
+
+
+def _extractor(found: Mapping[str, Any]) -> str:
+    said = [f"{found['to_read']:,} texts wait to be read"] if found["to_read"] else []
+    said += [f"{found['dead_letters']:,} can't be read: recollect doctor"] if found["dead_letters"] else []
+    said += [f"which says: {found['extractor_error']}"] if found["extractor_error"] else []
+    return ", ".join([found["extractor"], *said])
 
 
 def _counted(count: int, kinds: Mapping[str, int]) -> str:

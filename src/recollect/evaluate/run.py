@@ -137,7 +137,7 @@ class Theatre:
     def _remember(self, items: Sequence[Item]) -> None:
         for start in range(0, len(items), BATCH):
             self.owner.remember_many([_draft(item) for item in items[start : start + BATCH]])
-        if items and self.embedder is not None and self.owner.flush(OUT_OF_TIME):
+        if items and self.owner.flush(OUT_OF_TIME) and self.embedder is not None:
             raise EmbedderFailed(f"{self.embedder.name} left texts without a vector.", hint="Run it again.")
 
     def ask(self, question: Question, system: System, into: Measured) -> None:

@@ -240,9 +240,9 @@ def _drop(table: dict, keys: list) -> int:
     return len(keys)
 
 
-def _queue(tables: Tables, row: Row, places: Iterable[tuple[str, str]]) -> None:
+def _queue(tables: Tables, row: Row, places: Sequence[tuple[str, str]]) -> None:
     """A job for each (space, view) that has a text; one that was put back starts afresh, one that is leased goes on."""
-    waiting = {(w.space, w.job.view): number for number, w in tables.jobs.items() if w.job.key == row.key}
+    waiting = {(w.space, w.job.view): number for number, w in tables.jobs.items() if w.job.key == row.key} if places else {}
     for space, view in dict.fromkeys(places):
         text = row.record.embedded(view, space)
         number = waiting.get((space, view), tables.last_job + 1)

@@ -261,8 +261,8 @@ class PostgresPuts:
     def derived(self, owner: int, source: str, *, facts: bool) -> list[str]:
         return [id for (id,) in self._all(self.q.derived_from, (self._paths[owner], source, facts))]
 
-    def add_jobs(self, owner: int, slot: int, places: Sequence[tuple[str, str]]) -> None:
-        for space, view in places:
+    def add_jobs(self, owner: int, places: Sequence[tuple[int, str, str]]) -> None:
+        for slot, space, view in places:
             self._later(self.q.add_job, (self._paths[owner], slot, space, view))
 
     def jobs(self, owner: int, slot: int) -> list[tuple[int, str, str]]:

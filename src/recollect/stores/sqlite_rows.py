@@ -172,8 +172,9 @@ class SqlitePuts:
         query = self.q.facts_from if facts else self.q.derived_from
         return [id for (id,) in self.run(query, (owner, source)).fetchall()]
 
-    def add_jobs(self, owner: int, slot: int, places: Sequence[tuple[str, str]]) -> None:
-        self.run_many(self.q.add_job, [(owner << 32 | slot, space, view) for space, view in places])
+    def add_jobs(self, owner: int, places: Sequence[tuple[int, str, str]]) -> None:
+        if places:
+            self.run_many(self.q.add_job, [(owner << 32 | slot, space, view) for slot, space, view in places])
 
     def jobs(self, owner: int, slot: int) -> list[tuple[int, str, str]]:
         return self.run(self.q.jobs_of, (owner << 32 | slot,)).fetchall()

@@ -75,8 +75,8 @@ class Puts(Protocol):
     def derived(self, owner: int, source: str, *, facts: bool) -> list[str]:
         """Ids of what was derived from a source, oldest first; or of the facts among it."""
 
-    def add_jobs(self, owner: int, slot: int, places: Sequence[tuple[str, str]]) -> None:
-        """Texts that wait. One that was put back starts afresh, one on lease goes on."""
+    def add_jobs(self, owner: int, places: Sequence[tuple[int, str, str]]) -> None:
+        """Texts that wait, by slot, space and view. One that was put back starts afresh, one on lease goes on."""
 
     def jobs(self, owner: int, slot: int) -> list[tuple[int, str, str]]:
         """What a record waits for: number, space, view."""
@@ -205,9 +205,12 @@ class Writing:
             rows = self._rows(adds)
             self.puts.add(rows)
         self.added += len(adds)
+        waiting: dict[int, list[tuple[int, str, str]]] = {}
         for (add, _), row in zip(adds, rows, strict=True):
             if add.vectors or add.pending:
-                self._derive(add, row.slot)
+                waiting.setdefault(row.owner, []).extend(self._derive(add, row.slot))
+        for owner, places in waiting.items():
+            self.puts.add_jobs(owner, places)
 
     def _rows(self, adds: list[tuple[Add, Index]]) -> list[New]:
         rows = []
@@ -235,16 +238,12 @@ class Writing:
                 )
         return list(fresh.values())
 
-    def _derive(self, add: Add, slot: int) -> None:
+    def _derive(self, add: Add, slot: int) -> list[tuple[int, str, str]]:
+        """Put the vectors in; what waits for one comes back."""
         mark, record = self.mark(add.record.owner), add.record
         for (space, view), vector in (add.vectors or {}).items() if record.role != DERIVED else ():
             self.put_vector(mark, slot, space, view, record.embedded(view, space) or "", vector)
-        self._queue(mark, slot, record, [lane for lane in add.pending if lane not in (add.vectors or {})])
-
-    def _queue(self, mark: Mark, slot: int, record: Record, pending: Iterable[tuple[str, str]]) -> None:
-        places = [(space, view) for space, view in pending if record.embedded(view, space)]
-        if places:
-            self.puts.add_jobs(mark.no, slot, places)
+        return _places(slot, record, [lane for lane in add.pending if lane not in (add.vectors or {})])
 
     def _find(self, owner: str, id: str) -> Record | None:
         found = self.puts.find(self.mark(owner).no, id)
@@ -269,7 +268,7 @@ class Writing:
         for number, *place in self.puts.jobs(mark.no, slot) if given else ():
             if tuple(place) in given:
                 self.puts.remove_job(mark.no, number)
-        self._queue(mark, slot, new, [lane for lane in change.pending if lane not in given])
+        self.puts.add_jobs(mark.no, _places(slot, new, [lane for lane in change.pending if lane not in given]))
         self.amended += 1
 
     def _replace(self, mark: Mark, slot: int, old: Record, new: Record, fields: set[str]) -> None:
@@ -342,6 +341,11 @@ def _content(record: Record) -> tuple:
 def may_write(owner: str, record: Record) -> bool:
     """A writer writes its own records, and identity records of its tenant."""
     return record.owner == owner or (record.owner == Scope(owner=owner).tenant and record.kind == "identity")
+
+
+def _places(slot: int, record: Record, pending: Iterable[tuple[str, str]]) -> list[tuple[int, str, str]]:
+    """Where texts of a record wait; not those that it has none for."""
+    return [(slot, space, view) for space, view in pending if record.embedded(view, space)]
 
 
 def text_hash(text: str) -> bytes:
