@@ -54,7 +54,9 @@ def keys(server):
 def test_what_the_model_says_becomes_names_facts_and_facets(server):
     said = "Nora -- my sister -- coaches the Goa Gulls. I go there next Friday. I adore it."
     server.reply = lambda body: answer(
-        entities=[{"name": name, "type": kind, "aliases": []} for name, kind in (("Goa Gulls", "organisation"), ("Nora", "person"))],
+        entities=[
+            {"name": name, "type": kind, "aliases": []} for name, kind in (("Goa Gulls", "organisation"), ("Nora", "person"))
+        ],
         facts=[fact("Nora", "coaches", "Goa Gulls"), fact("user", "sibling_of", "Nora")], preferences=["I adore it."],
     )  # fmt: skip
     with opened(server) as memory:

@@ -220,3 +220,13 @@ def test_extractors_go_by_name(open_memory):
 def test_when_two_objects_are_one(predicate, one, other, same):
     links = [Link(subject="Nora", predicate=predicate, object=thing) for thing in (one, other)]
     assert same_thing(*links) is same
+
+
+def test_facts_are_compared_with_those_they_may_meet(open_embedded, monkeypatch):
+    """Not with all of their kind: else a long conversation would cost the square of its length."""
+    met = []
+    monkeypatch.setattr("recollect.facts.same_thing", lambda *links: met.append(links) or same_thing(*links))
+    memory = open_embedded(embedder="none")
+    memory.remember_messages([said(f"I own a boat{n}. I love tea{n}.")[0] for n in range(100)], session="s1")
+    memory.remember_messages([said(f"I own a boat{n}.")[0] for n in range(5)], session="s2")
+    assert len(met) == 5 and sum(fact.reinforced for fact in facts(memory, limit=1000).values()) == 5

@@ -115,7 +115,7 @@ def _items(text: str, languages: tuple[str, ...]) -> list[Item]:
     while place < len(tokens):
         token = tokens[place]
         gap = text[end : token.start()]
-        if not _LOOSE.fullmatch(gap):
+        if gap != " " and not _LOOSE.fullmatch(gap):
             items.append(Item(end, end))
         size, says = 1, {}
         for phrase in known.get(lower[place], ()):
@@ -125,7 +125,7 @@ def _items(text: str, languages: tuple[str, ...]) -> list[Item]:
         end = tokens[place + size - 1].end()
         items.append(
             Item(token.start(), end, says, lower[place], token[0][0].isupper(), _figures(token), token["suffix"] or "",
-                 bool(_DASH.fullmatch(gap)), "," in gap)
+                 gap != " " and _DASH.fullmatch(gap) is not None, "," in gap)
         )  # fmt: skip
         if token["suffix"] == "." and languages == ("en",):  # "there were 3. May I": the dot ends a sentence, but for Germans
             items.append(Item(end, end))

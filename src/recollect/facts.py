@@ -67,7 +67,7 @@ class Book:
         self._store, self._where, self.stamp = store, where, stamp
         self._held: dict[str, Record] = {}  # as they were
         self._now: dict[str, Record] = {}  # as they are from now on
-        self._by_key: dict[tuple[str, str], dict[str, None]] = {}
+        self._by_key: dict[tuple[str, str], dict[str, dict[str, None]]] = {}  # subject, predicate → `_place` → ids
         self._yield: set[str] = set()
 
     def fresh(self, facts: Sequence[Record]) -> None:
@@ -133,28 +133,31 @@ class Book:
             self._held[record.id] = self._now[record.id] = record
         return {name: self._now[name] for name in ids if name in self._held}
 
-    def _about(self, subject: str, predicate: str) -> list[Record]:
-        """The facts of this subject and predicate that hold, those told first first."""
-        key = key_of(subject), predicate
+    def _about(self, link: Link, predicate: str) -> list[Record]:
+        """The facts that hold which a new one of this link may meet, those told first first."""
+        key = key_of(link.subject), predicate
         if key not in self._by_key:
             graph = getattr(self._store, "graph", None)
-            keys = graph.about(self._where, subject, predicate) if graph is not None else []
-            there = [record for record in self._store.records(keys) if record.role == DERIVED and len(record.links) == 1]
-            for record in there:
-                if record.id not in self._now:
-                    self._held[record.id] = self._now[record.id] = record
-            self._by_key[key] = dict.fromkeys(record.id for record in there)
-        facts = [self._now[name] for name in self._by_key[key] if name in self._now and _current(self._now[name])]
-        self._by_key[key] = dict.fromkeys(fact.id for fact in facts)
+            keys = graph.about(self._where, link.subject, predicate) if graph is not None else []
+            places: dict[str, dict[str, None]] = {}
+            for record in self._store.records(keys):
+                if record.role == DERIVED and len(record.links) == 1:
+                    places.setdefault(_place(record.links[0]), {})[record.id] = None
+                    if record.id not in self._now:
+                        self._held[record.id] = self._now[record.id] = record
+            self._by_key[key] = places
+        place = self._by_key[key].setdefault(_place(link), {})
+        facts = [self._now[name] for name in place if name in self._now and _current(self._now[name])]
+        self._by_key[key][_place(link)] = dict.fromkeys(fact.id for fact in facts)
         return sorted(facts, key=_told)
 
     # --- what a new fact does
 
     def _put(self, fact: Record) -> None:
         link = fact.links[0]
-        mates = self._about(link.subject, link.predicate)
+        mates = self._about(link, link.predicate)
         if link.predicate in _OPPOSITE:
-            mates = mates + self._about(link.subject, _OPPOSITE[link.predicate])
+            mates = mates + self._about(link, _OPPOSITE[link.predicate])
         over = link.valid_to is not None
         for old in mates:
             said = _relation(link, old.links[0])
@@ -163,7 +166,7 @@ class Book:
             elif not over and said:
                 fact = self._met(fact, old, said)
         self._now[fact.id] = fact
-        self._by_key[key_of(link.subject), link.predicate][fact.id] = None
+        self._by_key[key_of(link.subject), link.predicate][_place(link)][fact.id] = None
 
     def _met(self, fact: Record, old: Record, said: str) -> Record:
         """A fact after it met one that says the same or something else of the same."""
@@ -219,6 +222,11 @@ def _relation(link: Link, old: Link) -> str:
     if same:
         return "same"
     return "fixed" if link.predicate in FIXED else "other" if is_single(link.predicate) else ""
+
+
+def _place(link: Link) -> str:
+    """What facts of a subject and predicate have in common that may bear on each other: the object, where there can be many."""
+    return "" if is_single(link.predicate) or link.predicate in FIXED else key_of(link.object)
 
 
 def is_single(predicate: str) -> bool:
