@@ -80,7 +80,8 @@ class Spy:
         self._store = store
         self.calls: list[str] = []
         self.broken: dict[str, object] = dict(broken or {})
-        self.lexical, self.vector, self.outbox = (_Port(self, port) for port in ("lexical", "vector", "outbox"))
+        ports = ("lexical", "vector", "outbox", "notes")
+        self.lexical, self.vector, self.outbox, self.notes = (_Port(self, port) for port in ports)
 
     def __getattr__(self, name: str):
         return self._watched(name, getattr(self._store, name))
