@@ -29,7 +29,6 @@ from .render import strip_blocks
 if TYPE_CHECKING:
     import numpy as np
 
-Settling = Callable[[list[Record]], list[Record]]
 MOST_NAME, MOST_TAGS, MOST_METADATA = 200, 100, 100_000
 
 
@@ -90,15 +89,14 @@ def fresh(text: Any) -> Any:
     return strip_blocks(text) if isinstance(text, str) else text
 
 
-def additions(
-    texts: Iterable[tuple[str, Mapping[str, Any]]], scope: Scope, now: int, new_id: Ids, embedding: Embedding | None,
-    store: Store, *, settled: Settling = list,
-) -> list[Add]:  # fmt: skip
-    """Texts and what is said about them, as changes for the store. `settled` has the last word on the records."""
+def records_of(texts: Iterable[tuple[str, Mapping[str, Any]]], scope: Scope, now: int, new_id: Ids) -> list[Record]:
+    """Texts and what is said about them, as records."""
     stamp = moment(now)
-    texts = list(texts)
-    made = settled([record_of(text, scope, stamp, now, new_id, draft) for text, draft in texts])
-    records = [(record, draft.get("vectors")) for record, (_, draft) in zip(made, texts, strict=True)]
+    return [record_of(text, scope, stamp, now, new_id, draft) for text, draft in texts]
+
+
+def additions(records: Sequence[tuple[Record, Any]], embedding: Embedding | None, store: Store) -> list[Add]:
+    """Records, each with the vectors it brings if any, as changes for the store; behind them their parts."""
     return _adds(_with_parts(records), embedding, store)
 
 

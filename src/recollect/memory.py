@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from . import consolidate, conversations, feedback, moving, summaries, upkeep
 from .asking import Named, days_of, hops_of, id_of, limit_of, name_of, query_of, question_of, sight
 from .embed import GRACE, Embedding, Worker
-from .errors import StoreUnavailable
+from .errors import RecordChanged, StoreUnavailable, UnknownRecord
 from .explain import Explanation, explain_answer, why_not
 from .gather import pointed
 from .ingest import Draft, Ids, drafts
@@ -37,6 +37,7 @@ from .recall import recall
 from .recipes import Recipe, as_recipe
 from .records import EMPTY, SHOWN, Record, Scope, micros
 from .render import Rendered, render
+from .repeats import OFF, Dedup
 from .rerank import Judges
 from .settings import Settings, checked_live, live_recipe, load
 from .summarise_chat import ByChat
@@ -44,7 +45,7 @@ from .summarise_chat import ByChat
 if TYPE_CHECKING:
     from .ports import Store, Summariser
 
-BATCH = 2_000
+BATCH, TRIES = 2_000, 5
 
 
 class Memory:
@@ -53,12 +54,12 @@ class Memory:
     def __init__(
         self, store: Store, scope: Scope, *, embedding: Embedding | None, recipe: Recipe, clock: Clock,
         worker: Worker | None = None, summariser: Summariser | None = None, judges: Judges | None = None,
-        extractor: Extractor | None = None,
+        extractor: Extractor | None = None, dedup: Dedup = OFF,
     ) -> None:  # fmt: skip
         self.scope = scope
         self._store, self._embedding, self._base, self._clock = store, embedding, recipe, clock
         self._judges, self._pen = judges, Pen(store, scope, embedding, self._now, Ids(), {}, extractor)
-        self._summariser = summariser or summaries.RULES
+        self._dedup, self._summariser = dedup, summariser or summaries.RULES
         self._worker = worker or (Worker(store, embedding) if embedding is not None else None)
         self._live: tuple[Mapping[str, Any], Recipe] | None = None
 
@@ -78,6 +79,7 @@ class Memory:
         scope: Scope | None = None,
         vector: str | None = None,
         graph: str | None = None,
+        dedup: Dedup | str | None = None,
     ) -> Memory:
         """Open a memory by file name or URL. A missing file is created. What you don't give comes from the settings.
 
@@ -96,7 +98,7 @@ class Memory:
             store.close()
             raise
         own = {"embedding": embedding, "clock": clock or now, "summariser": summariser, "judges": judges}
-        own["extractor"] = reader
+        own |= {"extractor": reader, "dedup": Dedup.of(settings.dedup if dedup is None else dedup)}
         return _kind(cls, settings)(store, scope, recipe=base, **own)
 
     def for_owner(self, owner: str | Scope) -> Memory:
@@ -104,18 +106,22 @@ class Memory:
         scope = owner if isinstance(owner, Scope) else Scope(owner=owner)
         return type(self)(
             self._store, scope, recipe=self._base, embedding=self._embedding, clock=self._clock, worker=self._worker,
-            summariser=self._summariser, judges=self._judges, extractor=self._pen.extractor,
+            summariser=self._summariser, judges=self._judges, extractor=self._pen.extractor, dedup=self._dedup,
         )  # fmt: skip
 
     # Write
 
-    def remember(self, text: str, **about: Unpack[Draft]) -> Record:
-        """Remember one text. Search finds it by its words at once, and by its meaning as soon as it has a vector."""
-        return self.remember_many([{"text": text, **about}])[0]
+    def remember(self, text: str, *, dedup: Dedup | str | None = None, **about: Unpack[Draft]) -> Record:
+        """Remember one text. Search finds it by its words at once, and by its meaning as soon as it has a vector.
 
-    def remember_many(self, items: Iterable[Mapping[str, Any] | str]) -> list[Record]:
+        Told the same a moment ago, it answers with the record that is there, `reinforced` once more. `dedup`: other rules.
+        """
+        return self.remember_many([{"text": text, **about}], dedup=dedup)[0]
+
+    def remember_many(self, items: Iterable[Mapping[str, Any] | str], *, dedup: Dedup | str | None = None) -> list[Record]:
         """Remember many: each item is a text, or a table with `text` and any fields of `Draft`. 2,000 make a transaction."""
-        return [record for some in moving.batches(drafts(items), BATCH) for record in self._write(self._pen.writing(some))]
+        rules = self._dedup if dedup is None else Dedup.of(dedup)
+        return [record for some in moving.batches(drafts(items), BATCH) for record in self._told(some, rules)]
 
     def remember_messages(
         self, messages: Iterable[Any], *, session: str | None = None, pair: bool = True, system: bool = False, **about: Any
@@ -346,6 +352,13 @@ class Memory:
         """How upkeep looks after this owner's memory; with `dry_run`, it only looks."""
         write = None if dry_run else partial(self._put, self.scope.owner)
         return upkeep.Hands(self._store, self._where(**narrower), self._pen.adding, self._pen.amending, write, progress)
+
+    def _told(self, some: Sequence[tuple[Any, dict[str, Any]]], rules: Dedup) -> list[Record]:
+        """Written; looked up again when somebody tells the same, or changes what is there, at this moment."""
+        for _ in range(TRIES if rules != OFF else 0):
+            with suppress(RecordChanged, UnknownRecord):
+                return self._write(self._pen.writing(some, dedup=rules))
+        return self._write(self._pen.writing(some))
 
     def _write(self, batch: Writing) -> list[Record]:
         self._put(self.scope.owner, batch.changes)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from .changes import Add, Amend, Change, Changed, Forget, Holding, Job, Learn, Receipt, meets  # noqa: F401
+from .changes import Add, Amend, Change, Changed, Forget, Holding, Job, Learn, Receipt, Told, meets  # noqa: F401
 from .records import EMPTY
 
 if TYPE_CHECKING:
@@ -362,6 +362,9 @@ class Store(Protocol):
 
     def write(self, owner: str, changes: Iterable[Change]) -> Receipt:
         """All changes or none. Durable when it returns."""
+
+    def told(self, owner: str, digests: Sequence[bytes], now: int) -> dict[bytes, int]:
+        """Keys of the records that were told so and may still be repeated: neither forgotten nor changed in what they say."""
 
     def resolve(self, where: Where, ids: Sequence[str]) -> dict[str, int]:
         """Keys of the ids that `where` lets through."""

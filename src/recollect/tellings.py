@@ -1,0 +1,109 @@
+"""What a write tells again: which of the new records are there already, and what becomes of those (`repeats` says when).
+
+Looks up, and hands back values; `pen` makes the changes of them. That nobody tells the same in between, the store sees to in the
+write itself (`Add.told`).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any
+
+from .asking import sight
+from .chunks import LONG
+from .ports import Add, Amend, Store, Told
+from .records import Record, Scope
+from .repeats import LASTING, Dedup, comparable, nearly, same
+
+CANDIDATES = 20
+LATELY = 100  # of the records of the same write, those compared with
+SECOND = 1_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tellings:
+    """`fresh`: the new records; `places`: which of the drafts each is; `near`: by id, whose place it takes.
+
+    `answers`: for every draft its record, or which of the fresh ones it is.
+    """
+
+    fresh: Sequence[Record]
+    places: Sequence[int]
+    answers: Sequence[Record | int]
+    near: Mapping[str, str]
+    told: Mapping[str, Told]
+    confirmed: Sequence[Amend]
+
+    def noting(self, adds: Sequence[Add]) -> Sequence[Add]:
+        """The additions, with what they tell, so that it is known when it is told again."""
+        if not self.told:
+            return adds
+        return [replace(add, told=self.told[add.record.id]) if add.record.id in self.told else add for add in adds]
+
+    def all(self, made: Sequence[Record]) -> list[Record]:
+        """A record for every draft, in their order; `made` are the fresh ones, as they came to be."""
+        return [made[one] if isinstance(one, int) else one for one in self.answers]
+
+
+def tellings(
+    records: Sequence[Record], drafts: Sequence[tuple[str, Mapping[str, Any]]], dedup: Dedup, store: Store, scope: Scope, now: int
+) -> Tellings:
+    """Which of these are there already, by the rules of `dedup`."""
+    if not dedup.exact and not dedup.near:
+        every = range(len(records))
+        return Tellings(fresh=records, places=every, answers=every, near={}, told={}, confirmed=())
+    about = [given for _, given in drafts]
+    own = [record.owner == scope.owner and comparable(record, given) for record, given in zip(records, about, strict=True)]
+    digests = [
+        same(record, given) if dedup.exact and mine else None for record, given, mine in zip(records, about, own, strict=True)
+    ]
+    there = _there([digest for digest in digests if digest is not None], store, scope, now)
+    times = Counter(digest for digest in digests if digest is not None)
+    first: dict[bytes, int] = {}
+    fresh, places, answers, told, near = [], [], [], {}, {}
+    until = now + round(dedup.exact * SECOND)
+    for number, (record, digest) in enumerate(zip(records, digests, strict=True)):
+        if digest in there:
+            answers.append(replace(there[digest], reinforced=there[digest].reinforced + times[digest]))
+            continue
+        if digest in first:
+            answers.append(first[digest])
+            continue
+        if digest is not None:
+            first[digest], told[record.id] = len(fresh), Told(digest, now, until)
+            record = replace(record, reinforced=record.reinforced + times[digest] - 1) if times[digest] > 1 else record
+        old = _near(record, fresh, near, dedup, store, scope, now) if own[number] and "supersedes" not in record.metadata else None
+        if old is not None:
+            near[record.id] = old.id
+            metadata = MappingProxyType({**record.metadata, "supersedes": old.id})
+            record = replace(record, metadata=metadata, reinforced=record.reinforced + old.reinforced + 1)
+        answers.append(len(fresh))
+        places.append(number)
+        fresh.append(record)
+    confirmed = [
+        Amend(id=old.id, fields={"reinforced": old.reinforced + times[digest]}, expected=old) for digest, old in there.items()
+    ]
+    return Tellings(fresh=fresh, places=places, answers=answers, near=near, told=told, confirmed=confirmed)
+
+
+def _there(digests: Sequence[bytes], store: Store, scope: Scope, now: int) -> dict[bytes, Record]:
+    """By digest, the records that were told so."""
+    keys = store.told(scope.owner, digests, now) if digests else {}
+    found = ((digest, store.records([key])) for digest, key in keys.items())
+    return {digest: records[0] for digest, records in found if records}
+
+
+def _near(
+    record: Record, fresh: Sequence[Record], near: Mapping[str, str], dedup: Dedup, store: Store, scope: Scope, now: int
+) -> Record | None:  # fmt: skip
+    """The record that this one takes the place of, because it says nearly the same."""
+    if not dedup.near or record.kind not in LASTING or len(record.text) > LONG:
+        return None
+    narrower = {"kinds": (record.kind,), "roles": ("note",), "sessions": (record.session,) if record.session else ()}
+    where = sight(scope, now, **narrower)
+    stored = store.records(store.lexical.words(where, record.text, CANDIDATES, "any").keys)
+    gone = set(near.values())
+    return nearly(record, [one for one in (*fresh[-LATELY:], *stored) if one.id not in gone], dedup.near)
