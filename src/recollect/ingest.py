@@ -22,7 +22,7 @@ from .errors import InvalidRecord, InvalidVector
 from .mentions import dates_given, entities_given, links_given, order_given
 from .normalize import clean_text
 from .parts import in_parts
-from .ports import Add, Store
+from .ports import Add, Store, Told
 from .records import EMPTY, KINDS, PARTS, PROMOTED, ROLES, VIEWS, Record, Scope, micros, moment
 from .render import strip_blocks
 
@@ -95,9 +95,11 @@ def records_of(texts: Iterable[tuple[str, Mapping[str, Any]]], scope: Scope, now
     return [record_of(text, scope, stamp, now, new_id, draft) for text, draft in texts]
 
 
-def additions(records: Sequence[tuple[Record, Any]], embedding: Embedding | None, store: Store) -> list[Add]:
-    """Records, each with the vectors it brings if any, as changes for the store; behind them their parts."""
-    return _adds(_with_parts(records), embedding, store)
+def additions(
+    records: Sequence[tuple[Record, Any]], embedding: Embedding | None, store: Store, told: Mapping[str, Told] = EMPTY
+) -> list[Add]:
+    """Records, each with the vectors it brings if any, as changes for the store; behind them their parts. `told`: by id."""
+    return _adds(_with_parts(records), embedding, store, told)
 
 
 def as_they_are(records: Iterable[Record], embedding: Embedding | None, store: Store) -> list[Add]:
@@ -202,25 +204,28 @@ def _with_parts(records: Sequence[tuple[Record, Any]]) -> list[tuple[Record, Any
     return whole + parts
 
 
-def _adds(records: Sequence[tuple[Record, Any]], embedding: Embedding | None, store: Store) -> list[Add]:
+def _adds(
+    records: Sequence[tuple[Record, Any]], embedding: Embedding | None, store: Store, told: Mapping[str, Told] = EMPTY
+) -> list[Add]:
     lanes = [[] if vectors else pending(record, embedding) for record, vectors in records]
     inline = [one for one in (embedding.voices if embedding is not None else ()) if one.profile.inline]
     at_once = {one.space: made for one in inline if (made := _embedded(records, lanes, one)) is not None}
-    return [_add(*about, own, embedding, at_once) for about, own in zip(records, lanes, strict=True)]
+    return [_add(*about, own, embedding, at_once, told.get(about[0].id)) for about, own in zip(records, lanes, strict=True)]
 
 
 def _add(
     record: Record, vectors: Mapping[str, Any] | None, lanes: Sequence[tuple[str, str]], embedding: Embedding | None,
-    at_once: Mapping[str, Mapping[str, np.ndarray]],
+    at_once: Mapping[str, Mapping[str, np.ndarray]], told: Told | None,
 ) -> Add:  # fmt: skip
     if vectors:
         return Add(record=record, vectors=given_vectors(vectors, embedding))
     if not at_once:
-        return Add(record=record, pending=lanes)
+        return Add(record=record, pending=lanes, told=told)
     now = [(lane, record.embedded(lane[1], lane[0])) for lane in lanes if lane[0] in at_once]
     # Of these nothing waits: what is not ready now has no word the model knows.
     ready = {lane: at_once[lane[0]][text] for lane, text in now if text in at_once[lane[0]]}
-    return Add(record=record, vectors=ready or None, pending=[lane for lane in lanes if lane[0] not in at_once])
+    left = [lane for lane in lanes if lane[0] not in at_once]
+    return Add(record=record, vectors=ready or None, pending=left, told=told)
 
 
 def _embedded(

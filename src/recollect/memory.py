@@ -45,7 +45,7 @@ from .summarise_chat import ByChat
 if TYPE_CHECKING:
     from .ports import Store, Summariser
 
-BATCH, TRIES = 2_000, 5
+BATCH, TRIES = 2_000, 50
 
 
 class Memory:
@@ -356,8 +356,9 @@ class Memory:
     def _told(self, some: Sequence[tuple[Any, dict[str, Any]]], rules: Dedup) -> list[Record]:
         """Written; looked up again when somebody tells the same, or changes what is there, at this moment."""
         for _ in range(TRIES if rules != OFF else 0):
+            batch = self._pen.writing(some, dedup=rules)
             with suppress(RecordChanged, UnknownRecord):
-                return self._write(self._pen.writing(some, dedup=rules))
+                return self._write(batch)
         return self._write(self._pen.writing(some))
 
     def _write(self, batch: Writing) -> list[Record]:

@@ -77,12 +77,12 @@ class Pen(NamedTuple):
 
         about = [drafts[number][1] for number in told.places]
         read = zip(settled(list(told.fresh)), about, strict=True)
-        adds = additions([(record, one.get("vectors")) for record, one in read], self.embedding, self.store)
+        adds = additions([(record, one.get("vectors")) for record, one in read], self.embedding, self.store, told.told)
         made = [add.record for add in adds if add.record.role != PART]
         olds = [(new, one.get("supersedes") or told.near.get(new.id)) for new, one in zip(made, about, strict=True)]
         own, shared, replaced = self._superseding(olds)
         linked = [change for old, views in links.amended for change in self.amending(old, {"views": views})]
-        changes = [*others, *linked, *told.noting(adds), *own, *told.confirmed, *lesson.changes(replaced)]
+        changes = [*others, *linked, *adds, *own, *told.confirmed, *lesson.changes(replaced)]
         return Writing(told.all(made), changes, shared)
 
     def adding(self, records: Sequence[Record]) -> list[Change]:

@@ -13,13 +13,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass, fields
 from hashlib import blake2b
 from operator import attrgetter
 from typing import Any
 
 from .errors import InvalidSetting
-from .records import CARRIED, Record
+from .records import CARRIED, EMPTY, Record
 from .tokens import fold, words
 
 LASTING = (
@@ -27,10 +27,7 @@ LASTING = (
 )  # fmt: skip
 WINDOW, NEAR, ALIKE = 600.0, 0.85, 0.88
 LONGEST_WINDOW = 86_400.0
-_GIVEN = attrgetter(
-    "kind", "role", "agent", "project", "session", "turn", "speaker", "valid_from", "valid_to", "tags", "quality", "confidence",
-    "reinforced", "source", "views", "metadata", "entities", "links", "dates",
-)  # fmt: skip
+_PLAIN = {field.name: field.default if field.default is not MISSING else EMPTY for field in fields(Record)}
 _PLACE = attrgetter("owner", "kind", "role", "agent", "project", "session", "speaker", "valid_from", "valid_to")
 _DEFAULTS: Mapping[str, float] = {"exact": WINDOW, "near": NEAR, "alike": ALIKE}
 _DENIALS = frozenset(
@@ -92,9 +89,11 @@ def comparable(record: Record, given: Mapping[str, Any]) -> bool:
 
 def same(record: Record, given: Mapping[str, Any]) -> bytes:
     """What two tellings share that are one: the words, but for case and spaces, and everything else that was said."""
-    at = record.at if given.get("at") is not None else None
-    said = record.owner, " ".join(fold(record.text).split()), at, _GIVEN(record)
-    return blake2b(repr(said).encode("utf-8", "surrogatepass"), digest_size=16).digest()
+    scope = record.owner, record.agent, record.project, record.session
+    names = (name for name in sorted(given) if given[name] is not None)
+    said = [(name, value) for name in names if (value := getattr(record, name, EMPTY)) != _PLAIN.get(name, EMPTY)]
+    told = " ".join(fold(record.text).split()), scope, said, record.metadata.get("supersedes")
+    return blake2b(repr(told).encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
 def nearly(record: Record, others: Iterable[Record], least: float) -> Record | None:

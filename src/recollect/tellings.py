@@ -14,7 +14,7 @@ from typing import Any
 
 from .asking import sight
 from .chunks import LONG
-from .ports import Add, Amend, Store, Told
+from .ports import Amend, Store, Told
 from .records import Record, Scope
 from .repeats import LASTING, Dedup, comparable, nearly, same
 
@@ -36,12 +36,6 @@ class Tellings:
     near: Mapping[str, str]
     told: Mapping[str, Told]
     confirmed: Sequence[Amend]
-
-    def noting(self, adds: Sequence[Add]) -> Sequence[Add]:
-        """The additions, with what they tell, so that it is known when it is told again."""
-        if not self.told:
-            return adds
-        return [replace(add, told=self.told[add.record.id]) if add.record.id in self.told else add for add in adds]
 
     def all(self, made: Sequence[Record]) -> list[Record]:
         """A record for every draft, in their order; `made` are the fresh ones, as they came to be."""

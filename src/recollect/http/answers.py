@@ -41,6 +41,14 @@ class Record(BaseModel):
     dates: list[dict[str, Any]]
 
 
+class Told(Record):
+    repeated: bool = Field(description="The same had been told before: see the documentation of `dedup`.")
+
+
+class ToldMany(BaseModel):
+    records: list[Told]
+
+
 class Episode(Record):
     session_id: str | None
 

@@ -58,9 +58,8 @@ class SqliteStore:
     def told(self, owner: str, digests: Sequence[bytes], now: int) -> dict[bytes, int]:
         """Keys of the records that were told so and may still be repeated."""
         with self.file.reading() as connection:
-            row = connection.execute(self.q.owner, (owner,)).fetchone()
-            low, high = span(row[0]) if row else (0, 0)
-            found = [(digest, connection.execute(self.q.told, (digest, low, high, now)).fetchone()) for digest in digests]
+            number = (connection.execute(self.q.owner, (owner,)).fetchone() or (None,))[0]
+            found = [(digest, connection.execute(self.q.told, (number, digest, now)).fetchone()) for digest in digests]
         return {digest: row[0] for digest, row in found if row}
 
     def holdings(self, owner: str, ids: Sequence[str] | None = None) -> Iterator[Holding]:

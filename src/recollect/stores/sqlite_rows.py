@@ -184,7 +184,8 @@ class SqlitePuts:
 
     def put_told(self, owner: int, told: Sequence[tuple[bytes, int, int]], now: int) -> int:
         self.run(self.q.remove_old_told, (now,))
-        return self.run_many(self.q.put_told, [(digest, owner << 32 | slot, until) for digest, slot, until in told]).rowcount
+        rows = [(owner, digest, owner << 32 | slot, until) for digest, slot, until in told]
+        return self.run_many(self.q.put_told, rows).rowcount
 
     def remove_told(self, owner: int, slot: int) -> None:
         self.run(self.q.remove_told, (owner << 32 | slot,))

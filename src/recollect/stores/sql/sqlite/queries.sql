@@ -295,11 +295,11 @@ DELETE FROM notes WHERE until <= ?;
 
 -- name: told
 -- The record that was told so, if that may still be repeated.
-SELECT key FROM told WHERE digest = ? AND key >= ? AND key < ? AND until > ?;
+SELECT key FROM told WHERE owner = ? AND digest = ? AND until > ?;
 
 -- name: put_told
 -- What a record says. Nothing is due any more: old rows have gone.
-INSERT INTO told (digest, key, until) VALUES (?, ?, ?) ON CONFLICT (digest) DO NOTHING;
+INSERT INTO told (owner, digest, key, until) VALUES (?, ?, ?, ?) ON CONFLICT (owner, digest) DO NOTHING;
 
 -- name: remove_told
 -- What a record said may no longer be repeated.
