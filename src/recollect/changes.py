@@ -79,7 +79,7 @@ class Learn:
 
 
 Change = Add | Amend | Forget | Learn
-QUIET = frozenset({"reinforced", "quality", "confidence", "views", "entities", "links", "dates"})  # change nothing of what was told
+QUIET = frozenset({"reinforced", "quality", "confidence", "views", "metadata", "entities", "links", "dates"})  # not what was told
 
 
 def meets(change: Amend | Forget, record: Record) -> None:

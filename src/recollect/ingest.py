@@ -23,7 +23,7 @@ from .mentions import dates_given, entities_given, links_given, order_given
 from .normalize import clean_text
 from .parts import in_parts
 from .ports import Add, Store, Told
-from .records import EMPTY, KINDS, PARTS, PROMOTED, ROLES, VIEWS, Record, Scope, micros, moment
+from .records import CONFIRMS, EMPTY, KINDS, PARTS, PROMOTED, ROLES, VIEWS, Record, Scope, micros, moment
 from .render import strip_blocks
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 MOST_NAME, MOST_TAGS, MOST_METADATA = 200, 100, 100_000
 
 
-_OURS = ("supersedes", PARTS, PROMOTED)  # what history, search and upkeep follow: no change of metadata takes it away
+_OURS = ("supersedes", PARTS, PROMOTED, CONFIRMS)  # what history, search and upkeep follow: no change of metadata takes it away
 
 
 class Draft(TypedDict, total=False):

@@ -41,6 +41,7 @@ from .repeats import OFF, Dedup
 from .rerank import Judges
 from .settings import Settings, checked_live, live_recipe, load
 from .summarise_chat import ByChat
+from .tellings import confirming
 
 if TYPE_CHECKING:
     from .ports import Store, Summariser
@@ -60,7 +61,7 @@ class Memory:
         self._store, self._embedding, self._base, self._clock = store, embedding, recipe, clock
         self._judges, self._pen = judges, Pen(store, scope, embedding, self._now, Ids(), {}, extractor)
         self._dedup, self._summariser = dedup, summariser or summaries.RULES
-        self._worker = worker or (Worker(store, embedding) if embedding is not None else None)
+        self._worker = worker or (Worker(store, embedding, confirming(dedup.alike)) if embedding is not None else None)
         self._live: tuple[Mapping[str, Any], Recipe] | None = None
 
     @classmethod

@@ -6,13 +6,13 @@
 
 `Dedup` says which hold: `Dedup.parse("exact near=0.9")`, and `str` prints what `parse` reads. Pure. Never for turns of a
 conversation, nor for what has an id of its own: who names a record says that it is that one. `pen` asks the first two in the
-write; `alike` is asked when a vector is there (`confirming`). Not here: tidying up afterwards (`consolidate`).
+write; `alike` is asked when a vector is there, by the worker. Not here: tidying up afterwards (`consolidate`).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, dataclass, fields
 from hashlib import blake2b
 from operator import attrgetter
@@ -103,6 +103,19 @@ def nearly(record: Record, others: Iterable[Record], least: float) -> Record | N
     return max(alike, key=lambda one: one[:2])[2] if alike else None
 
 
+def means(new: Record, old: Record) -> bool:
+    """Whether an older record whose vector is near enough may be taken for the same, told in another session or by another."""
+    if old.id == new.id or (old.recorded_at, old.id) >= (new.recorded_at, new.id) or old.superseded_by is not None:
+        return False
+    held = (new.agent, new.project, new.valid_from, new.valid_to) == (old.agent, old.project, old.valid_from, old.valid_to)
+    return held and not _differ(frozenset(words(new.text)) ^ frozenset(words(old.text)))
+
+
+def _differ(words_: Iterable[str]) -> bool:
+    """Whether a number or a denial is among the words that one of two has."""
+    return any(word in _DENIALS or _DIGIT.search(word) for word in words_)
+
+
 def _place(one: Record, other: Record) -> bool:
     return _PLACE(one) == _PLACE(other) and one.superseded_by is None and one.id != other.id
 
@@ -110,6 +123,6 @@ def _place(one: Record, other: Record) -> bool:
 def _shared(own: frozenset[str], old: Record) -> float:
     """Jaccard's share; nothing where what differs are numbers or a denial: 5 o'clock is not nearly 6 o'clock."""
     others = frozenset(words(old.text))
-    if any(word in _DENIALS or _DIGIT.search(word) for word in own ^ others):
+    if _differ(own ^ others):
         return 0.0
     return len(own & others) / len(own | others) if own and others else 0.0

@@ -8,15 +8,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
 from .asking import sight
 from .chunks import LONG
-from .ports import Amend, Store, Told
-from .records import Record, Scope
-from .repeats import LASTING, Dedup, comparable, nearly, same
+from .embed import After
+from .errors import RecordChanged, UnknownRecord
+from .ports import Amend, Job, Store, Told
+from .query import Where
+from .records import CARRIED, CONFIRMS, Record, Scope, micros
+from .repeats import LASTING, Dedup, comparable, means, nearly, same
 
 CANDIDATES = 20
 LATELY = 100  # of the records of the same write, those compared with
@@ -101,3 +105,37 @@ def _near(
     stored = store.records(store.lexical.words(where, record.text, CANDIDATES, "any").keys)
     gone = set(near.values())
     return nearly(record, [one for one in (*fresh[-LATELY:], *stored) if one.id not in gone], dedup.near)
+
+
+def confirming(least: float) -> After | None:
+    """What the embedder's worker does about new vectors: the older record of the same meaning counts a confirmation.
+
+    Each record confirms one, once: its metadata says which, so that embedding it anew counts nothing twice.
+    """
+
+    def confirm(store: Store, space: str, done: Sequence[tuple[Job, Any]]) -> None:
+        for job, vector in done:
+            new = store.records([job.key]) if vector is not None and job.view == "full" else []
+            if new and _confirms(new[0]):
+                with suppress(RecordChanged, UnknownRecord):  # somebody changes one of them just now: this count is lost, no more
+                    _count(store, space, new[0], vector, least)
+
+    return confirm if least else None
+
+
+def _confirms(record: Record) -> bool:
+    own = record.metadata.keys()
+    return record.role == "note" and record.kind in LASTING and own.isdisjoint((*CARRIED, CONFIRMS, "supersedes"))
+
+
+def _count(store: Store, space: str, new: Record, vector: Any, least: float) -> None:
+    where = Where(
+        owner=new.owner, agent=new.agent, projects=(new.project,) if new.project else (), kinds=(new.kind,), roles=("note",),
+        now=micros(new.recorded_at),
+    )  # fmt: skip
+    found = store.vector.nearest(where, space, "full", vector, CANDIDATES, least)
+    old = next((one for one in store.records(found.keys) if means(new, one)), None)
+    if old is not None:
+        metadata = MappingProxyType({**new.metadata, CONFIRMS: old.id})
+        counted = Amend(id=old.id, fields={"reinforced": old.reinforced + 1}, expected=old)
+        store.write(new.owner, [counted, Amend(id=new.id, fields={"metadata": metadata}, expected=new)])
