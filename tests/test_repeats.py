@@ -5,10 +5,13 @@ from __future__ import annotations
 import math
 import threading
 
+import numpy as np
 import pytest
 
 from recollect import Memory
 from recollect.errors import InvalidSetting
+from recollect.ports import Profile
+from recollect.records import CONFIRMS
 from recollect.repeats import Dedup
 from recollect.testing import FixedClock
 
@@ -50,7 +53,7 @@ def test_told_again_within_ten_minutes_it_is_the_record_that_is_there(memory, cl
 
 
 @pytest.mark.parametrize(
-    "other", [{"tags": ["family"]}, {"session": "s"}, {"kind": "fact"}, {"at": "2026-03-01"}, {"metadata": {"a": 1}}, {"id": "m1"}],
+    "other", [{"tags": ["family"]}, {"session": "s"}, {"kind": "fact"}, {"at": "2026-03-01"}, {"metadata": {"a": 1}}, {"id": "m"}],
 )  # fmt: skip
 def test_whatever_else_is_said_makes_it_another(memory, other):
     first = memory.remember(GOA)
@@ -146,3 +149,37 @@ def test_confirmations_slow_forgetting_where_a_recipe_wants_it(memory, clock):
     fades = memory.recall("goat ate", recipe="opencouch(decay=ebbinghaus, half_life=30)")
     scores = {hit.id: hit.final_score / hit.rrf_score for hit in fades}
     assert scores == pytest.approx({kept.id: math.exp(-60 / 120), other.id: math.exp(-60 / 30)}, rel=1e-3)
+
+
+class Meaning:
+    """A model for which all that speaks of Goa means the same, and nothing else does."""
+
+    def __init__(self, alike=0.0):
+        self.profile = Profile(name="toy", model="goa", dimension=2, fingerprint="toy:goa", alike=alike)
+
+    def embed_documents(self, texts):
+        return np.array([[1, 0.3 * ("really" in text)] if "Goa" in text else [0, 1] for text in texts], np.float32)
+
+    embed_queries = embed_documents
+
+
+def told_of_goa(url, **how):
+    with Memory.open(url, owner="alice", **how) as memory:
+        first = memory.remember(GOA, session="s1")
+        memory.flush()
+        others = memory.remember_many([f"Really, {GOA} They really do.", "They do not live in Goa.", "They left Goa in 2020.", "Trams."])
+        memory.flush()
+        memory.reembed()
+        return memory.get(first), [memory.get(one) for one in others]
+
+
+def test_the_same_meaning_confirms_the_older_record_once(tmp_path):
+    first, others = told_of_goa(str(tmp_path / "m.db"), embedder=Meaning(), dedup="exact alike")
+    assert first.reinforced == 1 and [one.reinforced for one in others] == [0] * 4
+    assert [one.metadata.get(CONFIRMS) for one in others] == [first.id, None, None, None]
+
+
+@pytest.mark.parametrize("how", [{"embedder": Meaning(0.99), "dedup": "alike"}, {"embedder": Meaning()}])
+def test_a_crowded_model_asks_for_more_and_nobody_has_to(tmp_path, how):
+    first, others = told_of_goa(str(tmp_path / "m.db"), **how)
+    assert first.reinforced == 0 and not any(CONFIRMS in one.metadata for one in others)

@@ -21,8 +21,8 @@ from .gather import CHUNK_ID
 from .moving import batches
 from .parts import whole_of
 from .ports import Change, Facts, Forget, Summariser
-from .repeats import LASTING
 from .records import CARRIED, DERIVED, PART, PROMOTED, SHOWN, Record, micros, moment
+from .repeats import LASTING
 from .rooms import Room, all_chunks, unchunked
 from .summaries import orphans, told
 from .tokens import fold

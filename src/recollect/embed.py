@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 T = TypeVar("T")
-After = Callable[[Store, str, Sequence[tuple[Job, "np.ndarray | None"]]], None]  # what is done about vectors that are there now
+After = Callable[[Store, Profile, str, Sequence[tuple[Job, "np.ndarray | None"]]], None]  # done about vectors that are there now
 REMEMBERED = 512  # questions whose vectors are kept
 FAILURES, REST = 5, 30.0  # so many in a row, then so many seconds of rest
 BATCH = 64
@@ -244,7 +244,7 @@ class Worker:
         embedded = self._embed(fresh, now, embedding)
         self.store.outbox.settle(space, [*done, *embedded])
         if self.after is not None:
-            self.after(self.store, space, [*done, *embedded])
+            self.after(self.store, embedding.profile, space, [*done, *embedded])
         self._lease = min(LEASE, max(LEASE_LEAST, LEASE_TIMES * (monotonic() - started)))
         return len(done) + len(embedded) > 0
 

@@ -38,6 +38,7 @@ class Profile:
     inline: bool = False  # microseconds a text and no I/O: embedded in the write itself
     max_chars: int = 8_000  # longer text is cut before it is sent
     licence: str = ""
+    alike: float = 0.0  # cosine from which two texts may mean the same, where this model's are crowded: measured
 
 
 class Embedder(Protocol):

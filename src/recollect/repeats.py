@@ -25,15 +25,15 @@ from .tokens import fold, words
 LASTING = (
     "semantic", "procedural", "identity", "fact", "person", "place", "organisation", "project", "relationship", "preference",
 )  # fmt: skip
-WINDOW, NEAR, ALIKE = 600.0, 0.85, 0.88
+WINDOW, NEAR, ALIKE = 600.0, 0.85, 0.88  # what each rule holds by unless a number is given
 LONGEST_WINDOW = 86_400.0
 _PLAIN = {field.name: field.default if field.default is not MISSING else EMPTY for field in fields(Record)}
 _PLACE = attrgetter("owner", "kind", "role", "agent", "project", "session", "speaker", "valid_from", "valid_to")
 _DEFAULTS: Mapping[str, float] = {"exact": WINDOW, "near": NEAR, "alike": ALIKE}
-_DENIALS = frozenset(
-    "no not never none nobody nothing nor without neither cannot can't don't doesn't didn't won't isn't wasn't aren't t "
-    "nicht kein keine keinen keiner nie niemals ohne ne pas jamais sans nunca jamás sin ni не нет ни никогда без".split()
-)
+_DENIALS = frozenset({
+    "no", "not", "never", "none", "nobody", "nothing", "nor", "without", "neither", "cannot", "t", "nicht", "kein", "keine", "keinen",
+    "nie", "niemals", "ohne", "ne", "pas", "jamais", "sans", "nunca", "jamás", "sin", "ni", "не", "нет", "ни", "никогда", "без",
+})  # fmt: skip
 _DIGIT = re.compile(r"\d")
 
 

@@ -17,7 +17,7 @@ from .asking import sight
 from .chunks import LONG
 from .embed import After
 from .errors import RecordChanged, UnknownRecord
-from .ports import Amend, Job, Store, Told
+from .ports import Amend, Job, Profile, Store, Told
 from .query import Where
 from .records import CARRIED, CONFIRMS, Record, Scope, micros
 from .repeats import LASTING, Dedup, comparable, means, nearly, same
@@ -73,7 +73,8 @@ def tellings(
         if digest is not None:
             first[digest], told[record.id] = len(fresh), Told(digest, now, until)
             record = replace(record, reinforced=record.reinforced + times[digest] - 1) if times[digest] > 1 else record
-        old = _near(record, fresh, near, dedup, store, scope, now) if own[number] and "supersedes" not in record.metadata else None
+        new = own[number] and "supersedes" not in record.metadata
+        old = _near(record, fresh, near, dedup, store, scope, now) if new else None
         if old is not None:
             near[record.id] = old.id
             metadata = MappingProxyType({**record.metadata, "supersedes": old.id})
@@ -113,12 +114,12 @@ def confirming(least: float) -> After | None:
     Each record confirms one, once: its metadata says which, so that embedding it anew counts nothing twice.
     """
 
-    def confirm(store: Store, space: str, done: Sequence[tuple[Job, Any]]) -> None:
+    def confirm(store: Store, profile: Profile, space: str, done: Sequence[tuple[Job, Any]]) -> None:
         for job, vector in done:
             new = store.records([job.key]) if vector is not None and job.view == "full" else []
             if new and _confirms(new[0]):
                 with suppress(RecordChanged, UnknownRecord):  # somebody changes one of them just now: this count is lost, no more
-                    _count(store, space, new[0], vector, least)
+                    _count(store, space, new[0], vector, max(least, profile.alike))
 
     return confirm if least else None
 

@@ -62,8 +62,8 @@ def record_json(record: Record) -> dict[str, Any]:
 
 
 def told_json(record: Record, given: Mapping[str, Any]) -> dict[str, Any]:
-    """What `remember` answers with: the record, and whether the same had been told before."""
-    return record_json(record) | {"repeated": record.reinforced > (given.get("reinforced") or 0)}
+    """What `remember` answers with: the record; and, if the same had been told before, that it is `repeated`."""
+    return record_json(record) | ({"repeated": True} if record.reinforced > (given.get("reinforced") or 0) else {})
 
 
 def entry_json(hit: Hit) -> dict[str, Any]:

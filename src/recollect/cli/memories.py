@@ -38,7 +38,7 @@ def remember(args: Namespace, screen: Screen) -> None:
     if screen.as_json:
         screen.json(told_json(record, about))
     elif screen.tty:
-        how = "Remembered already:" if told_json(record, about)["repeated"] else "Remembered"
+        how = "Remembered already:" if "repeated" in told_json(record, about) else "Remembered"
         screen.say(f"{how} {screen.paint(safe(record.id), 'cyan')} ({record.kind}).")
     else:
         screen.say(safe(record.id))

@@ -42,7 +42,7 @@ class Record(BaseModel):
 
 
 class Told(Record):
-    repeated: bool = Field(description="The same had been told before: see the documentation of `dedup`.")
+    repeated: bool = Field(False, description="The same had been told before, and this record counts one confirmation more.")
 
 
 class ToldMany(BaseModel):

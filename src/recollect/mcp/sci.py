@@ -64,7 +64,7 @@ SCI: Sequence[Tool] = (
         about="Search memory: dense and full-text side by side, fused by rank.",
     ),
     Tool(
-        name="memory_store", title="Store", takes=Store, answers=answers.Record, run=_store, writes=True,
+        name="memory_store", title="Store", takes=Store, answers=answers.Told, run=_store, writes=True,
         about="Store a memory: episodic for what happened, semantic for facts, identity for what is true of the whole tenant.",
     ),
     Tool(
