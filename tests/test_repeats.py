@@ -53,7 +53,8 @@ def test_told_again_within_ten_minutes_it_is_the_record_that_is_there(memory, cl
 
 
 @pytest.mark.parametrize(
-    "other", [{"tags": ["family"]}, {"session": "s"}, {"kind": "fact"}, {"at": "2026-03-01"}, {"metadata": {"a": 1}}, {"id": "m"}],
+    "other",
+    [{"tags": ["family"]}, {"session": "s"}, {"kind": "fact"}, {"at": "2026-03-01"}, {"metadata": {"a": 1}}, {"id": "m"}],
 )  # fmt: skip
 def test_whatever_else_is_said_makes_it_another(memory, other):
     first = memory.remember(GOA)
@@ -167,7 +168,8 @@ def told_of_goa(url, **how):
     with Memory.open(url, owner="alice", **how) as memory:
         first = memory.remember(GOA, session="s1")
         memory.flush()
-        others = memory.remember_many([f"Really, {GOA} They really do.", "They do not live in Goa.", "They left Goa in 2020.", "Trams."])
+        later = [f"Really, {GOA} They really do.", "They do not live in Goa.", "They left Goa in 2020.", "Trams."]
+        others = memory.remember_many(later)
         memory.flush()
         memory.reembed()
         return memory.get(first), [memory.get(one) for one in others]

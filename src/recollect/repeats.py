@@ -31,8 +31,9 @@ _PLAIN = {field.name: field.default if field.default is not MISSING else EMPTY f
 _PLACE = attrgetter("owner", "kind", "role", "agent", "project", "session", "speaker", "valid_from", "valid_to")
 _DEFAULTS: Mapping[str, float] = {"exact": WINDOW, "near": NEAR, "alike": ALIKE}
 _DENIALS = frozenset({
-    "no", "not", "never", "none", "nobody", "nothing", "nor", "without", "neither", "cannot", "t", "nicht", "kein", "keine", "keinen",
-    "nie", "niemals", "ohne", "ne", "pas", "jamais", "sans", "nunca", "jamás", "sin", "ni", "не", "нет", "ни", "никогда", "без",
+    "no", "not", "never", "none", "nobody", "nothing", "nor", "without", "neither", "cannot", "t",
+    "nicht", "kein", "keine", "keinen", "nie", "niemals", "ohne", "ne", "pas",
+    "jamais", "sans", "nunca", "jamás", "sin", "ni", "не", "нет", "ни", "никогда", "без",
 })  # fmt: skip
 _DIGIT = re.compile(r"\d")
 
