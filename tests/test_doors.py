@@ -236,7 +236,7 @@ def test_what_is_told_again_says_so(world, tmp_path, capsys):
         ("remember", {"text": said}),
     )  # fmt: skip
     shutil.copy(world, file := tmp_path / "memory.db")
-    first = python(file, request)
+    first = command(file, request, capsys)  # by the clock on the wall, which the others' comes before
     told = [command(file, request, capsys), over_the_web(file, request), *tools(file, [request])]
     assert "repeated" not in first and [(one["id"], one["repeated"]) for one in told] == [(first["id"], True)] * 3
     assert [one["reinforced"] for one in told] == [1, 2, 3]
