@@ -53,39 +53,45 @@ def tellings(
     if not dedup.exact and not dedup.near:
         every = range(len(records))
         return Tellings(fresh=records, places=every, answers=every, near={}, told={}, confirmed=())
-    about = [given for _, given in drafts]
-    own = [record.owner == scope.owner and comparable(record, given) for record, given in zip(records, about, strict=True)]
+    own = [record.owner == scope.owner and comparable(record, given) for record, (_, given) in zip(records, drafts, strict=True)]
     digests = [
-        same(record, given) if dedup.exact and mine else None for record, given, mine in zip(records, about, own, strict=True)
+        same(record, given) if dedup.exact and mine else None
+        for record, (_, given), mine in zip(records, drafts, own, strict=True)
     ]
-    there = _there([digest for digest in digests if digest is not None], store, scope, now)
     times = Counter(digest for digest in digests if digest is not None)
-    first: dict[bytes, int] = {}
-    fresh, places, answers, told, near = [], [], [], {}, {}
+    there = _there(list(times), store, scope, now)
+    there = {digest: (old, replace(old, reinforced=old.reinforced + times[digest])) for digest, old in there.items()}
+    confirmed = [Amend(id=old.id, fields={"reinforced": new.reinforced}, expected=old) for old, new in there.values()]
+    first: dict[bytes | None, int] = {}
+    fresh: list[Record] = []
+    places: list[int] = []
+    answers: list[Record | int] = []
+    told: dict[str, Told] = {}
+    near: dict[str, str] = {}
     until = now + round(dedup.exact * SECOND)
     for number, (record, digest) in enumerate(zip(records, digests, strict=True)):
-        if digest in there:
-            answers.append(replace(there[digest], reinforced=there[digest].reinforced + times[digest]))
-            continue
-        if digest in first:
-            answers.append(first[digest])
+        if digest in there or digest in first:
+            answers.append(there[digest][1] if digest in there else first[digest])
             continue
         if digest is not None:
             first[digest], told[record.id] = len(fresh), Told(digest, now, until)
-            record = replace(record, reinforced=record.reinforced + times[digest] - 1) if times[digest] > 1 else record
-        new = own[number] and "supersedes" not in record.metadata
-        old = _near(record, fresh, near, dedup, store, scope, now) if new else None
-        if old is not None:
-            near[record.id] = old.id
-            metadata = MappingProxyType({**record.metadata, "supersedes": old.id})
-            record = replace(record, metadata=metadata, reinforced=record.reinforced + old.reinforced + 1)
+            record = _confirmed(record, times[digest] - 1)
+        if own[number] and (old := _near(record, fresh, near, dedup, store, scope, now)):
+            near[record.id], record = old.id, _in_place_of(old, record)
         answers.append(len(fresh))
         places.append(number)
         fresh.append(record)
-    confirmed = [
-        Amend(id=old.id, fields={"reinforced": old.reinforced + times[digest]}, expected=old) for digest, old in there.items()
-    ]
     return Tellings(fresh=fresh, places=places, answers=answers, near=near, told=told, confirmed=confirmed)
+
+
+def _confirmed(record: Record, times: int) -> Record:
+    return replace(record, reinforced=record.reinforced + times) if times else record
+
+
+def _in_place_of(old: Record, record: Record) -> Record:
+    """The new telling of an old record, with the link back."""
+    metadata = MappingProxyType({**record.metadata, "supersedes": old.id})
+    return replace(_confirmed(record, old.reinforced + 1), metadata=metadata)
 
 
 def _there(digests: Sequence[bytes], store: Store, scope: Scope, now: int) -> dict[bytes, Record]:
@@ -99,10 +105,10 @@ def _near(
     record: Record, fresh: Sequence[Record], near: Mapping[str, str], dedup: Dedup, store: Store, scope: Scope, now: int
 ) -> Record | None:  # fmt: skip
     """The record that this one takes the place of, because it says nearly the same."""
-    if not dedup.near or record.kind not in LASTING or len(record.text) > LONG:
+    if not dedup.near or record.kind not in LASTING or len(record.text) > LONG or "supersedes" in record.metadata:
         return None
-    narrower = {"kinds": (record.kind,), "roles": ("note",), "sessions": (record.session,) if record.session else ()}
-    where = sight(scope, now, **narrower)
+    sessions = (record.session,) if record.session else ()
+    where = sight(scope, now, kinds=(record.kind,), roles=("note",), sessions=sessions)
     stored = store.records(store.lexical.words(where, record.text, CANDIDATES, "any").keys)
     gone = set(near.values())
     return nearly(record, [one for one in (*fresh[-LATELY:], *stored) if one.id not in gone], dedup.near)
@@ -132,7 +138,7 @@ def _confirms(record: Record) -> bool:
 def _count(store: Store, space: str, new: Record, vector: Any, least: float) -> None:
     where = Where(
         owner=new.owner, agent=new.agent, projects=(new.project,) if new.project else (), kinds=(new.kind,), roles=("note",),
-        now=micros(new.recorded_at),
+        now=micros(new.recorded_at) or 0,
     )  # fmt: skip
     found = store.vector.nearest(where, space, "full", vector, CANDIDATES, least)
     old = next((one for one in store.records(found.keys) if means(new, one)), None)
