@@ -59,9 +59,11 @@ def tellings(
         for record, (_, given), mine in zip(records, drafts, own, strict=True)
     ]
     times = Counter(digest for digest in digests if digest is not None)
-    there = _there(list(times), store, scope, now)
-    there = {digest: (old, replace(old, reinforced=old.reinforced + times[digest])) for digest, old in there.items()}
-    confirmed = [Amend(id=old.id, fields={"reinforced": new.reinforced}, expected=old) for old, new in there.values()]
+    held = _there(list(times), store, scope, now)
+    there: dict[bytes | None, Record] = {digest: _confirmed(old, times[digest]) for digest, old in held.items()}
+    confirmed = [
+        Amend(id=old.id, fields={"reinforced": old.reinforced + times[digest]}, expected=old) for digest, old in held.items()
+    ]
     first: dict[bytes | None, int] = {}
     fresh: list[Record] = []
     places: list[int] = []
@@ -71,7 +73,7 @@ def tellings(
     until = now + round(dedup.exact * SECOND)
     for number, (record, digest) in enumerate(zip(records, digests, strict=True)):
         if digest in there or digest in first:
-            answers.append(there[digest][1] if digest in there else first[digest])
+            answers.append(there[digest] if digest in there else first[digest])
             continue
         if digest is not None:
             first[digest], told[record.id] = len(fresh), Told(digest, now, until)
