@@ -99,6 +99,8 @@ def _in_place_of(old: Record, record: Record) -> Record:
 def _there(digests: Sequence[bytes], store: Store, scope: Scope, now: int) -> dict[bytes, Record]:
     """By digest, the records that were told so."""
     keys = store.told(scope.owner, digests, now) if digests else {}
+    if keys:
+        store.resolve(sight(scope, now), [])  # what is at hand of records is brought up to what others have written
     found = ((digest, store.records([key])) for digest, key in keys.items())
     return {digest: records[0] for digest, records in found if records}
 
