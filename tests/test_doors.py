@@ -229,6 +229,19 @@ def test_what_is_changed(world, tmp_path, capsys, name):
     assert all(steady(one) == steady(left[0]) for one in left)
 
 
+def test_what_is_told_again_says_so(world, tmp_path, capsys):
+    said = "Priya prefers tea to coffee."
+    request = Request(
+        lambda memory: record_json(memory.remember(said)), ("remember", said), ("POST", "/v1/memories", {"text": said}),
+        ("remember", {"text": said}),
+    )  # fmt: skip
+    shutil.copy(world, file := tmp_path / "memory.db")
+    first = command(file, request, capsys)  # by the clock on the wall, which the others' comes before
+    told = [command(file, request, capsys), over_the_web(file, request), *tools(file, [request])]
+    assert "repeated" not in first and [(one["id"], one["repeated"]) for one in told] == [(first["id"], True)] * 3
+    assert [one["reinforced"] for one in told] == [1, 2, 3]
+
+
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_is_refused(world, tmp_path, capsys, name):
     request, file = REFUSED[name], tmp_path / "memory.db"

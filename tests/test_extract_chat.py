@@ -187,6 +187,6 @@ def test_the_same_question_has_the_same_key_after_a_crash(server, now, tmp_path,
 
 def test_two_records_with_the_same_words_are_two_questions(server):
     with opened(server) as memory:
-        memory.remember_many(["I live in Goa.", "I live in Goa."])
+        memory.remember_many(["I live in Goa.", "I live in Goa."], dedup="off")
         assert memory.flush(10) == 0
     assert len(set(keys(server))) == 2

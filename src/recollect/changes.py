@@ -18,13 +18,25 @@ if TYPE_CHECKING:
     from .records import Record
 
 
+class Told(NamedTuple):
+    """What a record says, as a digest, told at `now` (microseconds): up to `until` the same again is a repetition."""
+
+    digest: bytes
+    now: int
+    until: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Add:
-    """Remember this record. `vectors`: (space, view) to a unit vector. `pending`: (space, view) to be embedded later."""
+    """Remember this record. `vectors`: (space, view) to a unit vector. `pending`: (space, view) to be embedded later.
+
+    `told`: only if nobody has told the same meanwhile, else `RecordChanged`.
+    """
 
     record: Record
     vectors: Mapping[tuple[str, str], np.ndarray] | None = None
     pending: Sequence[tuple[str, str]] = ()
+    told: Told | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,12 +79,18 @@ class Learn:
 
 
 Change = Add | Amend | Forget | Learn
+QUIET = frozenset({"reinforced", "quality", "confidence", "views", "metadata", "entities", "links", "dates"})  # not what was told
 
 
 def meets(change: Amend | Forget, record: Record) -> None:
     """For stores, inside the write: whether the record is the one this change was meant for."""
     if change.expected is not None and change.expected != record:
         raise RecordChanged(f"{change.id!r:.80} has been changed meanwhile.", hint="Look at it again, then decide.")
+
+
+def told_meanwhile() -> RecordChanged:
+    """For stores, inside the write: the same was told by somebody else since it was looked up."""
+    return RecordChanged("The same has been told meanwhile.", hint="Look again: it is there now.")
 
 
 class Receipt(NamedTuple):

@@ -22,15 +22,13 @@ from .moving import batches
 from .parts import whole_of
 from .ports import Change, Facts, Forget, Summariser
 from .records import CARRIED, DERIVED, PART, PROMOTED, SHOWN, Record, micros, moment
+from .repeats import LASTING
 from .rooms import Room, all_chunks, unchunked
 from .summaries import orphans, told
 from .tokens import fold
 from .upkeep import BATCH, EVERYTHING, Hands, Step, Task, carried_out, each
 
 PROMOTION = 0.15  # as of `Memory.promote`
-LASTING = (
-    "semantic", "procedural", "identity", "fact", "person", "place", "organisation", "project", "relationship", "preference",
-)  # fmt: skip
 MERGED = ("tags", "reinforced", "quality", "metadata")
 MOST_TAGS = 100
 DAY = 86_400_000_000

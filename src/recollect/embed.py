@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 T = TypeVar("T")
+After = Callable[[Store, Profile, str, Sequence[tuple[Job, "np.ndarray | None"]]], None]  # done about vectors that are there now
 REMEMBERED = 512  # questions whose vectors are kept
 FAILURES, REST = 5, 30.0  # so many in a row, then so many seconds of rest
 BATCH = 64
@@ -175,8 +176,8 @@ def _let_go() -> None:
 class Worker:
     """Embeds what waits in a store's outbox. One per open store; its thread lives only while there is work."""
 
-    def __init__(self, store: Store, embedding: Embedding) -> None:
-        self.store, self.embedding = store, embedding
+    def __init__(self, store: Store, embedding: Embedding, after: After | None = None) -> None:
+        self.store, self.embedding, self.after = store, embedding, after
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
         self._stopped = self._again = self._slow = False
@@ -242,6 +243,8 @@ class Worker:
         fresh = [job for job in jobs if job.text not in known]
         embedded = self._embed(fresh, now, embedding)
         self.store.outbox.settle(space, [*done, *embedded])
+        if self.after is not None:
+            self.after(self.store, embedding.profile, space, [*done, *embedded])
         self._lease = min(LEASE, max(LEASE_LEAST, LEASE_TIMES * (monotonic() - started)))
         return len(done) + len(embedded) > 0
 

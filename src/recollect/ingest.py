@@ -22,18 +22,17 @@ from .errors import InvalidRecord, InvalidVector
 from .mentions import dates_given, entities_given, links_given, order_given
 from .normalize import clean_text
 from .parts import in_parts
-from .ports import Add, Store
-from .records import EMPTY, KINDS, PARTS, PROMOTED, ROLES, VIEWS, Record, Scope, micros, moment
+from .ports import Add, Store, Told
+from .records import CONFIRMS, EMPTY, KINDS, PARTS, PROMOTED, ROLES, VIEWS, Record, Scope, micros, moment
 from .render import strip_blocks
 
 if TYPE_CHECKING:
     import numpy as np
 
-Settling = Callable[[list[Record]], list[Record]]
 MOST_NAME, MOST_TAGS, MOST_METADATA = 200, 100, 100_000
 
 
-_OURS = ("supersedes", PARTS, PROMOTED)  # what history, search and upkeep follow: no change of metadata takes it away
+_OURS = ("supersedes", PARTS, PROMOTED, CONFIRMS)  # what history, search and upkeep follow: no change of metadata takes it away
 
 
 class Draft(TypedDict, total=False):
@@ -90,16 +89,17 @@ def fresh(text: Any) -> Any:
     return strip_blocks(text) if isinstance(text, str) else text
 
 
-def additions(
-    texts: Iterable[tuple[str, Mapping[str, Any]]], scope: Scope, now: int, new_id: Ids, embedding: Embedding | None,
-    store: Store, *, settled: Settling = list,
-) -> list[Add]:  # fmt: skip
-    """Texts and what is said about them, as changes for the store. `settled` has the last word on the records."""
+def records_of(texts: Iterable[tuple[str, Mapping[str, Any]]], scope: Scope, now: int, new_id: Ids) -> list[Record]:
+    """Texts and what is said about them, as records."""
     stamp = moment(now)
-    texts = list(texts)
-    made = settled([record_of(text, scope, stamp, now, new_id, draft) for text, draft in texts])
-    records = [(record, draft.get("vectors")) for record, (_, draft) in zip(made, texts, strict=True)]
-    return _adds(_with_parts(records), embedding, store)
+    return [record_of(text, scope, stamp, now, new_id, draft) for text, draft in texts]
+
+
+def additions(
+    records: Sequence[tuple[Record, Any]], embedding: Embedding | None, store: Store, told: Mapping[str, Told] = EMPTY
+) -> list[Add]:
+    """Records, each with the vectors it brings if any, as changes for the store; behind them their parts. `told`: by id."""
+    return _adds(_with_parts(records), embedding, store, told)
 
 
 def as_they_are(records: Iterable[Record], embedding: Embedding | None, store: Store) -> list[Add]:
@@ -204,25 +204,28 @@ def _with_parts(records: Sequence[tuple[Record, Any]]) -> list[tuple[Record, Any
     return whole + parts
 
 
-def _adds(records: Sequence[tuple[Record, Any]], embedding: Embedding | None, store: Store) -> list[Add]:
+def _adds(
+    records: Sequence[tuple[Record, Any]], embedding: Embedding | None, store: Store, told: Mapping[str, Told] = EMPTY
+) -> list[Add]:
     lanes = [[] if vectors else pending(record, embedding) for record, vectors in records]
     inline = [one for one in (embedding.voices if embedding is not None else ()) if one.profile.inline]
     at_once = {one.space: made for one in inline if (made := _embedded(records, lanes, one)) is not None}
-    return [_add(*about, own, embedding, at_once) for about, own in zip(records, lanes, strict=True)]
+    return [_add(*about, own, embedding, at_once, told.get(about[0].id)) for about, own in zip(records, lanes, strict=True)]
 
 
 def _add(
     record: Record, vectors: Mapping[str, Any] | None, lanes: Sequence[tuple[str, str]], embedding: Embedding | None,
-    at_once: Mapping[str, Mapping[str, np.ndarray]],
+    at_once: Mapping[str, Mapping[str, np.ndarray]], told: Told | None,
 ) -> Add:  # fmt: skip
     if vectors:
         return Add(record=record, vectors=given_vectors(vectors, embedding))
     if not at_once:
-        return Add(record=record, pending=lanes)
+        return Add(record=record, pending=lanes, told=told)
     now = [(lane, record.embedded(lane[1], lane[0])) for lane in lanes if lane[0] in at_once]
     # Of these nothing waits: what is not ready now has no word the model knows.
     ready = {lane: at_once[lane[0]][text] for lane, text in now if text in at_once[lane[0]]}
-    return Add(record=record, vectors=ready or None, pending=[lane for lane in lanes if lane[0] not in at_once])
+    left = [lane for lane in lanes if lane[0] not in at_once]
+    return Add(record=record, vectors=ready or None, pending=left, told=told)
 
 
 def _embedded(

@@ -22,7 +22,7 @@ from . import consolidate, conversations, feedback, moving, summaries, upkeep
 from .asking import Named, days_of, hops_of, id_of, limit_of, name_of, query_of, question_of, sight
 from .dead_letters import DeadLetters
 from .embed import GRACE, Embedding, Worker
-from .errors import StoreUnavailable, UnknownRecord
+from .errors import RecordChanged, StoreUnavailable, UnknownRecord
 from .explain import Explanation, explain_answer, why_not
 from .gather import pointed
 from .ingest import Draft, Ids, drafts
@@ -39,14 +39,16 @@ from .recall import recall
 from .recipes import Recipe, as_recipe
 from .records import EMPTY, SHOWN, Record, Scope, micros
 from .render import Rendered, render
+from .repeats import OFF, Dedup
 from .rerank import Judges
 from .settings import Settings, checked_live, live_recipe, load
 from .summarise_chat import ByChat
+from .tellings import confirming
 
 if TYPE_CHECKING:
     from .ports import Store, Summariser
 
-BATCH = 2_000
+BATCH, TRIES = 2_000, 50
 
 
 class Memory:
@@ -55,13 +57,13 @@ class Memory:
     def __init__(
         self, store: Store, scope: Scope, *, embedding: Embedding | None, recipe: Recipe, clock: Clock,
         worker: Worker | None = None, summariser: Summariser | None = None, judges: Judges | None = None,
-        extractor: Extractor | None = None, reader: Reader | None = None, turns: Turns | None = None,
+        extractor: Extractor | None = None, reader: Reader | None = None, turns: Turns | None = None, dedup: Dedup = OFF,
     ) -> None:  # fmt: skip
         self.scope = scope
         self._store, self._embedding, self._base, self._clock = store, embedding, recipe, clock
         self._judges, self._pen = judges, Pen(store, scope, embedding, self._now, Ids(), {}, extractor)
-        self._summariser = summariser or summaries.RULES
-        self._worker = worker or (Worker(store, embedding) if embedding is not None else None)
+        self._dedup, self._summariser = dedup, summariser or summaries.RULES
+        self._worker = worker or (Worker(store, embedding, confirming(dedup.alike)) if embedding is not None else None)
         self._turns = turns or Turns()
         self._reader = reader or self._reading(extractor)
         self._live: tuple[Mapping[str, Any], Recipe] | None = None
@@ -82,6 +84,7 @@ class Memory:
         scope: Scope | None = None,
         vector: str | None = None,
         graph: str | None = None,
+        dedup: Dedup | str | None = None,
     ) -> Memory:
         """Open a memory by file name or URL. A missing file is created. What you don't give comes from the settings.
 
@@ -100,7 +103,8 @@ class Memory:
             store.close()
             raise
         own = {"embedding": embedding, "clock": clock or now, "summariser": summariser, "judges": judges}
-        memory = _kind(cls, settings)(store, scope, recipe=base, extractor=reads, **own)
+        own |= {"extractor": reads, "dedup": Dedup.of(settings.dedup if dedup is None else dedup)}
+        memory = _kind(cls, settings)(store, scope, recipe=base, **own)
         memory._resume()
         return memory
 
@@ -109,19 +113,23 @@ class Memory:
         scope = owner if isinstance(owner, Scope) else Scope(owner=owner)
         return type(self)(
             self._store, scope, recipe=self._base, embedding=self._embedding, clock=self._clock, worker=self._worker,
-            summariser=self._summariser, judges=self._judges, extractor=self._pen.extractor,
+            summariser=self._summariser, judges=self._judges, extractor=self._pen.extractor, dedup=self._dedup,
             reader=self._reader, turns=self._turns,
         )  # fmt: skip
 
     # Write
 
-    def remember(self, text: str, **about: Unpack[Draft]) -> Record:
-        """Remember one text. Search finds it by its words at once, and by its meaning as soon as it has a vector."""
-        return self.remember_many([{"text": text, **about}])[0]
+    def remember(self, text: str, *, dedup: Dedup | str | None = None, **about: Unpack[Draft]) -> Record:
+        """Remember one text. Search finds it by its words at once, and by its meaning as soon as it has a vector.
 
-    def remember_many(self, items: Iterable[Mapping[str, Any] | str]) -> list[Record]:
+        Told the same a moment ago, it answers with the record that is there, `reinforced` once more. `dedup`: other rules.
+        """
+        return self.remember_many([{"text": text, **about}], dedup=dedup)[0]
+
+    def remember_many(self, items: Iterable[Mapping[str, Any] | str], *, dedup: Dedup | str | None = None) -> list[Record]:
         """Remember many: each item is a text, or a table with `text` and any fields of `Draft`. 2,000 make a transaction."""
-        return [record for some in moving.batches(drafts(items), BATCH) for record in self._write(some)]
+        rules = self._dedup if dedup is None else Dedup.of(dedup)
+        return [record for some in moving.batches(drafts(items), BATCH) for record in self._told(some, rules)]
 
     def remember_messages(
         self, messages: Iterable[Any], *, session: str | None = None, pair: bool = True, system: bool = False, **about: Any
@@ -367,9 +375,18 @@ class Memory:
         write = None if dry_run else partial(self._put, self.scope.owner)
         return upkeep.Hands(self._store, self._where(**narrower), self._pen.adding, self._pen.amending, write, progress)
 
-    def _write(self, some: Sequence[tuple[str, Mapping[str, Any]]], others: Sequence[Change] = ()) -> list[Record]:
+    def _told(self, some: Sequence[tuple[Any, dict[str, Any]]], rules: Dedup) -> list[Record]:
+        """Written; looked up again when somebody tells the same, or changes what is there, at this moment."""
+        for _ in range(TRIES if rules != OFF else 0):
+            with suppress(RecordChanged, UnknownRecord):
+                return self._write(some, dedup=rules)
+        return self._write(some)
+
+    def _write(
+        self, some: Sequence[tuple[Any, Mapping[str, Any]]], others: Sequence[Change] = (), dedup: Dedup = OFF
+    ) -> list[Record]:
         with self._turns.of(self.scope.owner):
-            batch = self._pen.writing(some, others)
+            batch = self._pen.writing(some, others, dedup=dedup)
             self._store.write(self.scope.owner, batch.changes)
             if batch.shared:
                 self._store.write(self.scope.tenant, batch.shared)

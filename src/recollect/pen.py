@@ -15,11 +15,13 @@ from .asking import sight
 from .embed import Embedding
 from .errors import UnknownRecord
 from .facts import Book
-from .ingest import Ids, additions, amended, as_they_are, fresh, pending
+from .ingest import Ids, additions, amended, as_they_are, fresh, pending, records_of
 from .learning import AT_ONCE, Lesson, learned, queued, reread, restated, taken_back, unlearned
 from .parts import in_parts, part_ids
 from .ports import Amend, Change, Extraction, Extractor, Forget, Store
 from .records import PART, Record, Scope, moment
+from .repeats import OFF, Dedup
+from .tellings import tellings
 from .threads import Archive
 
 
@@ -61,9 +63,12 @@ class Pen(NamedTuple):
             chain.append(newer)
         return chain
 
-    def writing(self, drafts: Sequence[tuple[str, Mapping[str, Any]]], others: Sequence[Change] = ()) -> Writing:
-        """New records, and what changes with them; `others` are written along."""
+    def writing(
+        self, drafts: Sequence[tuple[str, Mapping[str, Any]]], others: Sequence[Change] = (), dedup: Dedup = OFF
+    ) -> Writing:
+        """New records, and what changes with them; `others` are written along. What is there already is among the made."""
         now = self.clock()
+        told = tellings(records_of(drafts, self.scope, now, self.ids), drafts, dedup, self.store, self.scope, now)
         links = conversations.Links(self.store, self.scope, now)
         lesson = Lesson(self.extractor, self.store, sight(self.scope, now), moment(now))
 
@@ -73,13 +78,16 @@ class Pen(NamedTuple):
             records = records if others else links.settle(records)  # a conversation brings its links
             return lesson.read(records) if at_once else records
 
-        adds = additions(drafts, self.scope, now, self.ids, self.embedding, self.store, settled=settled)
+        about = [drafts[number][1] for number in told.places]
+        read = zip(settled(list(told.fresh)), about, strict=True)
+        adds = additions([(record, one.get("vectors")) for record, one in read], self.embedding, self.store, told.told)
         adds = adds if at_once else queued(self.extractor, adds)
         made = [add.record for add in adds if add.record.role != PART]
-        olds = [(record, about.get("supersedes")) for record, (_, about) in zip(made, drafts, strict=True)]
+        olds = [(new, one.get("supersedes") or told.near.get(new.id)) for new, one in zip(made, about, strict=True)]
         own, shared, replaced = self._superseding(olds)
         linked = [change for old, views in links.amended for change in self.amending(old, {"views": views})]
-        return Writing(made, [*others, *linked, *adds, *own, *lesson.changes(replaced)], shared)
+        changes = [*others, *linked, *adds, *own, *told.confirmed, *lesson.changes(replaced)]
+        return Writing(told.all(made), changes, shared)
 
     def adding(self, records: Sequence[Record]) -> list[Change]:
         """Records that were made elsewhere."""

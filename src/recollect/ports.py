@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from .changes import Add, Amend, Change, Changed, Forget, Holding, Job, Learn, Receipt, meets  # noqa: F401
+from .changes import Add, Amend, Change, Changed, Forget, Holding, Job, Learn, Receipt, Told, meets  # noqa: F401
 from .records import EMPTY
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ class Profile:
     inline: bool = False  # microseconds a text and no I/O: embedded in the write itself
     max_chars: int = 8_000  # longer text is cut before it is sent
     licence: str = ""
+    alike: float = 0.0  # cosine from which two texts may mean the same, where this model's are crowded: measured
 
 
 class Embedder(Protocol):
@@ -362,6 +363,9 @@ class Store(Protocol):
 
     def write(self, owner: str, changes: Iterable[Change]) -> Receipt:
         """All changes or none. Durable when it returns."""
+
+    def told(self, owner: str, digests: Sequence[bytes], now: int) -> dict[bytes, int]:
+        """Keys of the records that were told so and may still be repeated: neither forgotten nor changed in what they say."""
 
     def resolve(self, where: Where, ids: Sequence[str]) -> dict[str, int]:
         """Keys of the ids that `where` lets through."""

@@ -25,6 +25,7 @@ SUMMARY = "summary"  # the role of what tells a session in short, and how the id
 PART, THREAD = "part", "thread"  # a piece of a long text, and the log of a conversation
 SHOWN = tuple(role for role in ROLES if role not in (DERIVED, PART, THREAD))  # what somebody said: listed and counted
 PROMOTED = "recollect:promoted"  # in the metadata of a record that upkeep promoted: how often
+CONFIRMS = "recollect:confirms"  # in the metadata of a record: the older one that means the same
 CARRIED = ("recollect:carried", "recollect:carried_in")  # in the metadata of what a program keeps here, to the letter
 PARTS = "recollect:parts"  # in the metadata of a record that is searched in parts: how many there are
 VIEWS = ("full", "user", "assistant", "next_user", "personal_info", "preferences", "events")

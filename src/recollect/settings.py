@@ -54,6 +54,7 @@ class Settings:
     chat_budget: int = 200_000  # tokens a day (UTC)
     summariser: str = "rules"  # or "llm", by the language model
     extractor: str = "rules"  # or "llm": the language model reads; "none": nothing is looked for in what is remembered
+    dedup: str = "exact"  # what becomes of a note told again: rules by name, or "off"
     cohere_api_key: str = ""
     cohere_base_url: str = ""
     voyage_api_key: str = ""

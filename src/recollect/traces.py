@@ -50,9 +50,9 @@ class TracedMemory(Memory):
         with self._span("search_memory", query=query):
             return super().explain(query, **asked)
 
-    def remember_many(self, items: Iterable[Mapping[str, Any] | str]) -> list[Record]:
+    def remember_many(self, items: Iterable[Mapping[str, Any] | str], **rules: Any) -> list[Record]:
         with self._span("create_memory") as span:
-            return _written(span, super().remember_many(items), self.content)
+            return _written(span, super().remember_many(items, **rules), self.content)
 
     def remember_messages(self, messages: Iterable[Any], **about: Any) -> list[Record]:
         with self._span("upsert_memory") as span:

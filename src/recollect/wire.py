@@ -61,6 +61,11 @@ def record_json(record: Record) -> dict[str, Any]:
     return {name: _plain(getattr(record, name)) for name in Record.__dataclass_fields__}
 
 
+def told_json(record: Record, given: Mapping[str, Any]) -> dict[str, Any]:
+    """What `remember` answers with: the record; and, if the same had been told before, that it is `repeated`."""
+    return record_json(record) | ({"repeated": True} if record.reinforced > (given.get("reinforced") or 0) else {})
+
+
 def entry_json(hit: Hit) -> dict[str, Any]:
     """A hit shaped as OpenCouch's WorkingMemoryEntry: content, when, where from, how relevant."""
     record = hit.record

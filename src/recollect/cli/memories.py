@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InvalidRecord
-from ..wire import context_json, history_json, page_json, recall_json, record_json
+from ..wire import context_json, history_json, page_json, recall_json, told_json
 from .entry import opened
 from .terminal import safe, safe_lines
 
@@ -36,9 +36,10 @@ def remember(args: Namespace, screen: Screen) -> None:
     with opened(args, screen, makes=True) as memory:
         record = memory.remember(text, **about)
     if screen.as_json:
-        screen.json(record_json(record))
+        screen.json(told_json(record, about))
     elif screen.tty:
-        screen.say(f"Remembered {screen.paint(safe(record.id), 'cyan')} ({record.kind}).")
+        how = "Remembered already:" if "repeated" in told_json(record, about) else "Remembered"
+        screen.say(f"{how} {screen.paint(safe(record.id), 'cyan')} ({record.kind}).")
     else:
         screen.say(safe(record.id))
 

@@ -60,7 +60,7 @@ def _of_made_up(args: Namespace, screen: Screen) -> dict[str, Any]:
         with Memory.open(file, owner="bench", settings=settings) as memory:
             written = _timed(lambda: _remember(memory, texts, screen))
             embedded = _timed(lambda: _embed(memory, screen))
-            single = _timed(lambda: [memory.remember(text) for text in texts[:200]]) / len(texts[:200])
+            single = _timed(lambda: [memory.remember(f"{text} Again.") for text in texts[:200]]) / len(texts[:200])
         start = perf_counter()
         with Memory.open(file, owner="bench", settings=settings) as memory:
             memory.recall(texts[0], recipe=args.recipe)

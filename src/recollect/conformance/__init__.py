@@ -8,8 +8,9 @@ from .conversations import conversations
 from .feed import feed
 from .knowledge import knowledge
 from .records import records
+from .tellings import tellings
 from .temporal import temporal
 from .vectors import vectors
 from .words import words
 
-conformance = records + words + vectors + knowledge + temporal + conversations + feed
+conformance = records + words + vectors + knowledge + temporal + conversations + feed + tellings

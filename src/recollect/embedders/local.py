@@ -51,11 +51,12 @@ class Way:
     model: Model
     query: str = ""  # what stands before a question
     mean: bool = False  # the mean of all pieces' vectors; else the one at [CLS]
+    alike: float = 0.0  # as of a Profile
     known: Mapping[int, float]
 
 
 ARCTIC_WAY = Way(
-    model=ARCTIC, query="Represent this sentence for searching relevant passages: ",
+    model=ARCTIC, query="Represent this sentence for searching relevant passages: ", alike=0.98,
     known={
         20: -0.099, 21: -0.141, 78: 0.0989, 89: 0.1273, 131: -0.1134, 162: 0.3834, 183: -0.1077, 199: -0.111,
         253: -0.1076, 257: -0.1032, 263: -0.1151, 288: 0.1232, 316: 0.1217, 321: 0.1529, 336: 0.104, 358: 0.1041,
@@ -86,6 +87,7 @@ class LocalEmbedder:
             scripts=frozenset({"latin"}),
             languages=frozenset({"en"}),
             weight=1.2,
+            alike=way.alike,
             max_chars=8_000,
             licence=model.licence,
         )

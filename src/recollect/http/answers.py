@@ -41,6 +41,14 @@ class Record(BaseModel):
     dates: list[dict[str, Any]]
 
 
+class Told(Record):
+    repeated: bool = Field(False, description="The same had been told before, and this record counts one confirmation more.")
+
+
+class ToldMany(BaseModel):
+    records: list[Told]
+
+
 class Episode(Record):
     session_id: str | None
 

@@ -12,7 +12,7 @@ from starlette.responses import Response
 from ..errors import RecordChanged, UnknownRecord
 from ..memory import Memory
 from ..records import Record
-from ..wire import history_json, page_json, record_json, records_json
+from ..wire import history_json, page_json, record_json, records_json, told_json
 from . import answers, shapes
 from .desk import AtDesk, Reply, ToWrite
 from .once import Key
@@ -27,17 +27,21 @@ _ETAG = {"ETag": {"description": "The version of the record: give it as If-Match
 
 @door.post(
     "/v1/memories", status_code=201, summary="Remember one text, or many",
-    answers=answers.Record | answers.Records, description="One memory is answered with its record, a list with `records`.",
+    answers=answers.Told | answers.ToldMany, description="One memory is answered with its record, a list with `records`.",
 )  # fmt: skip
 async def remember(
     desk: ToWrite, told: shapes.Memory | Annotated[list[shapes.Memory], Body(min_length=1, max_length=MOST_AT_ONCE)]
 ):
     items = [one.given() for one in (told if isinstance(told, list) else [told])]
-    if isinstance(told, list):
-        return await desk.write(
-            lambda memory: Reply(found=records_json(_told(memory, items, desk.key)), status=201)
-        )
-    return await desk.write(lambda memory: _shown(_told(memory, items, desk.key)[0], status=201))
+
+    def work(memory: Memory) -> Reply:
+        records = _told(memory, items, desk.key)
+        found = [told_json(record, item) for record, item in zip(records, items, strict=True)]
+        if isinstance(told, list):
+            return Reply(found={"records": found}, status=201)
+        return Reply(found=found[0], status=201, headers={"ETag": etag(records[0])})
+
+    return await desk.write(work)
 
 
 @door.post(
@@ -130,8 +134,8 @@ def _found(memory: Memory, id: str) -> Record | None:
         return None
 
 
-def _shown(record: Record, status: int = 200) -> Reply:
-    return Reply(found=record_json(record), status=status, headers={"ETag": etag(record)})
+def _shown(record: Record) -> Reply:
+    return Reply(found=record_json(record), headers={"ETag": etag(record)})
 
 
 def _expected(memory: Memory, id: str, if_match: str | None) -> Record | None:

@@ -13,7 +13,7 @@ from pydantic import Field
 from ..http import answers
 from ..http.shapes import Name, Shape, Text, When
 from ..memory import Memory
-from ..wire import page_json, recall_json, record_json
+from ..wire import page_json, recall_json, told_json
 from .tools import Limit, Tool
 
 Type = Literal["episodic", "semantic", "identity"]
@@ -51,7 +51,7 @@ def _recall(memory: Memory, asked: Recall) -> dict[str, Any]:
 
 def _store(memory: Memory, told: Store) -> dict[str, Any]:
     about = {"kind": told.memory_type, "tags": told.tags or (), "at": told.at}
-    return record_json(memory.remember(told.content, **about))
+    return told_json(memory.remember(told.content, **about), about)
 
 
 def _identity(memory: Memory, asked: Whose) -> dict[str, Any]:
@@ -64,7 +64,7 @@ SCI: Sequence[Tool] = (
         about="Search memory: dense and full-text side by side, fused by rank.",
     ),
     Tool(
-        name="memory_store", title="Store", takes=Store, answers=answers.Record, run=_store, writes=True,
+        name="memory_store", title="Store", takes=Store, answers=answers.Told, run=_store, writes=True,
         about="Store a memory: episodic for what happened, semantic for facts, identity for what is true of the whole tenant.",
     ),
     Tool(

@@ -15,7 +15,7 @@ from pydantic import BaseModel, Field
 from ..http import answers
 from ..http.shapes import Entity, Kind, Link, Name, Shape, Share, Text, When
 from ..memory import Memory
-from ..wire import context_json, history_json, recall_json, record_json
+from ..wire import context_json, history_json, recall_json, told_json
 
 Limit = Annotated[int, Field(ge=1, le=1000)]
 
@@ -94,7 +94,7 @@ class One(Shape):
 
 
 def _remember(memory: Memory, told: Remember) -> dict[str, Any]:
-    return record_json(memory.remember_many([told.given()])[0])
+    return told_json(memory.remember_many([told.given()])[0], told.given())
 
 
 def _recall(memory: Memory, asked: Recall) -> dict[str, Any]:
@@ -114,7 +114,7 @@ def _explain(memory: Memory, asked: Explain) -> Said:
 
 SIX: Sequence[Tool] = (
     Tool(
-        name="remember", title="Remember", takes=Remember, answers=answers.Record, run=_remember, writes=True,
+        name="remember", title="Remember", takes=Remember, answers=answers.Told, run=_remember, writes=True,
         about="Keep something for later conversations: a fact about the person, a preference, a decision, what happened. "
         "Remember one thing a call. If it replaces what you knew, give the old memory's id as `supersedes`.",
     ),

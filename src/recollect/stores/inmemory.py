@@ -15,8 +15,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
+from ..changes import QUIET, told_meanwhile
 from ..errors import DuplicateRecord, InvalidQuery, InvalidRecord, ScopeRequired, UnknownRecord
-from ..ports import Add, Amend, Change, Changed, Facts, Holding, Job, Learn, Receipt, meets
+from ..ports import Add, Amend, Change, Changed, Facts, Holding, Job, Learn, Receipt, Told, meets
 from ..records import DERIVED, SHOWN, Record, check_owner, micros
 from .scans import Graph, Lexical, Temporal, Vector
 from .tables import Box, Row, Tables, Waiting, canonical, checked, own_copy, row_of, through_json, when
@@ -53,6 +54,11 @@ class InMemoryStore:
         removed = {name: done[name] for name in ("records", "vectors", "jobs")} if gone else {}
         removed |= {"derived": done["derived"]} if done["derived"] else {}
         return Receipt(done["added"], done["amended"], removed, done["unchanged"])
+
+    def told(self, owner: str, digests: Sequence[bytes], now: int) -> dict[bytes, int]:
+        """Keys of the records that were told so and may still be repeated."""
+        told = {digest: self._box.read().told.get((owner, digest), (0, now)) for digest in digests}
+        return {digest: key for digest, (key, until) in told.items() if until > now}
 
     def resolve(self, where: Where, ids: Sequence[str]) -> dict[str, int]:
         """Keys of the ids that `where` lets through; an id that is also the tenant's means the owner's own."""
@@ -185,6 +191,8 @@ def _add(tables: Tables, owner: str, change: Add) -> dict[str, int]:
     if there is not None:
         raise DuplicateRecord(f"{record.id!r:.80} is there already and differs.", hint="Amend it, or choose another id.")
     tables.last_key += 1
+    if change.told is not None:
+        _tell(tables, record.owner, change.told)
     tables.keys[record.owner, record.id] = tables.last_key
     row = tables.rows[tables.last_key] = row_of(tables.last_key, record)
     tables.tell(row)
@@ -194,11 +202,25 @@ def _add(tables: Tables, owner: str, change: Add) -> dict[str, int]:
     return {"added": 1}
 
 
+def _tell(tables: Tables, owner: str, told: Told) -> None:
+    """Note that the newest record was told so; what may no longer be repeated goes."""
+    _drop(tables.told, [place for place, (_, until) in tables.told.items() if until <= told.now])
+    if (owner, told.digest) in tables.told:
+        raise told_meanwhile()
+    tables.told[owner, told.digest] = tables.last_key, told.until
+
+
+def _untell(tables: Tables, key: int) -> None:
+    _drop(tables.told, [place for place, (of, _) in tables.told.items() if of == key])
+
+
 def _amend(tables: Tables, row: Row, change: Amend) -> dict[str, int]:
     wrong = sorted(set(change.fields) - _AMENDABLE)
     if wrong:
         raise InvalidRecord(f"{wrong[0]!r} can't be amended.", hint="Any field of a record can, but id and owner.")
     after = tables.rows[row.key] = row_of(row.key, canonical(replace(row.record, **change.fields)))
+    if not change.fields.keys() <= QUIET:
+        _untell(tables, row.key)
     tables.tell(after)
 
     def stale(view: str, space: str) -> bool:
@@ -229,6 +251,7 @@ def _forget(tables: Tables, row: Row) -> Counter[str]:
 def _remove(tables: Tables, row: Row) -> dict[str, int]:
     del tables.rows[row.key], tables.keys[row.record.owner, row.record.id]
     tables.tell(row)
+    _untell(tables, row.key)
     vectors = _drop(tables.vectors, [place for place in tables.vectors if place[0] == row.key])
     jobs = _drop(tables.jobs, [number for number, w in tables.jobs.items() if w.job.key == row.key])
     return {"derived" if row.record.role == DERIVED else "records": 1, "vectors": vectors, "jobs": jobs}

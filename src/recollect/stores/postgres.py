@@ -66,6 +66,10 @@ class PostgresStore:
         """Inside, this thread asks the server only once what is new of an owner: for the steps of one answer."""
         return self._reads.steady(owner)
 
+    def told(self, owner: str, digests: Sequence[bytes], now: int) -> dict[bytes, int]:
+        """Keys of the records that were told so and may still be repeated."""
+        return dict(self.server.all(self.q.told, (owner, list(digests), now))) if digests else {}
+
     def holdings(self, owner: str, ids: Sequence[str] | None = None) -> Iterator[Holding]:
         """The owner's own records with their vectors and what waits for one, in the order they were added."""
         with self.server.apart() as connection:

@@ -256,6 +256,7 @@ class PostgresPuts:
         place = self._paths[owner], slot
         self._later(self.q.remove_mentions, place)
         self._later(self.q.remove_record, place)
+        self._later(self.q.remove_told, place)
         return self._now(self.q.remove_jobs, place).rowcount
 
     def derived(self, owner: int, source: str, *, facts: bool) -> list[str]:
@@ -270,6 +271,14 @@ class PostgresPuts:
 
     def remove_job(self, owner: int, number: int) -> None:
         self._later(self.q.remove_job, (self._paths[owner], number))
+
+    def put_told(self, owner: int, told: Sequence[tuple[bytes, int, int]], now: int) -> int:
+        path = self._paths[owner]
+        self._later(self.q.remove_old_told, (path, now))
+        return self._now(self.q.put_told, (path, *map(list, zip(*told, strict=True)))).rowcount
+
+    def remove_told(self, owner: int, slot: int) -> None:
+        self._later(self.q.remove_told, (self._paths[owner], slot))
 
     def tell(self, owner: int, change: int, what: str, lane: int, slots: bytes) -> None:
         self._later(self.q.add_change, (self._paths[owner], change, what, lane, slots))

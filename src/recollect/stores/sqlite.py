@@ -55,6 +55,13 @@ class SqliteStore:
         with self.file.writing(size) as connection:
             return self._writing(connection).apply(owner, changes, indexes)
 
+    def told(self, owner: str, digests: Sequence[bytes], now: int) -> dict[bytes, int]:
+        """Keys of the records that were told so and may still be repeated."""
+        with self.file.reading() as connection:
+            number = (connection.execute(self.q.owner, (owner,)).fetchone() or (None,))[0]
+            found = [(digest, connection.execute(self.q.told, (number, digest, now)).fetchone()) for digest in digests]
+        return {digest: row[0] for digest, row in found if row}
+
     def holdings(self, owner: str, ids: Sequence[str] | None = None) -> Iterator[Holding]:
         """The owner's own records with their vectors and what waits for one, in the order they were added."""
         with self.file.apart() as connection:

@@ -166,6 +166,7 @@ class SqlitePuts:
         jobs = self.run(self.q.remove_jobs, key).rowcount
         self.run(self.q.remove_mentions, key)
         self.run(self.q.remove_record, key)
+        self.run(self.q.remove_told, key)
         return jobs
 
     def derived(self, owner: int, source: str, *, facts: bool) -> list[str]:
@@ -181,6 +182,14 @@ class SqlitePuts:
 
     def remove_job(self, owner: int, number: int) -> None:
         self.run(self.q.remove_job, (number,))
+
+    def put_told(self, owner: int, told: Sequence[tuple[bytes, int, int]], now: int) -> int:
+        self.run(self.q.remove_old_told, (now,))
+        rows = [(owner, digest, owner << 32 | slot, until) for digest, slot, until in told]
+        return self.run_many(self.q.put_told, rows).rowcount
+
+    def remove_told(self, owner: int, slot: int) -> None:
+        self.run(self.q.remove_told, (owner << 32 | slot,))
 
     def tell(self, owner: int, change: int, what: str, lane: int, slots: bytes) -> None:
         self.run(self.q.add_change, (owner, change, what, lane, slots))

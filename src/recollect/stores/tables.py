@@ -109,11 +109,13 @@ class Tables:
     settings: dict[str, dict[str, object]] = field(default_factory=dict)
     notes: dict[tuple[str, str], tuple[str, int | None]] = field(default_factory=dict)  # by kind, name: JSON and until
     log: dict[str, tuple[int, tuple[int, ...]]] = field(default_factory=dict)  # by owner: changes so far, keys of the last ones
+    told: dict[tuple[str, bytes], tuple[int, int]] = field(default_factory=dict)  # by owner, digest: key and until
     last_key: int = 0
     last_job: int = 0
 
     def copy(self) -> Tables:
-        tables = {name: dict(getattr(self, name)) for name in ("rows", "keys", "vectors", "jobs", "settings", "notes", "log")}
+        names = ("rows", "keys", "vectors", "jobs", "settings", "notes", "log", "told")
+        tables = {name: dict(getattr(self, name)) for name in names}
         return replace(self, **tables)
 
     def shelf(self, owner: str) -> list[Row]:

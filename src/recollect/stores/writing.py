@@ -14,8 +14,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from ..changes import QUIET, told_meanwhile
 from ..errors import DuplicateRecord, InvalidRecord, InvalidVector, ScopeRequired, UnknownRecord
-from ..ports import Add, Amend, Change, Forget, Learn, Receipt, meets
+from ..ports import Add, Amend, Change, Forget, Learn, Receipt, Told, meets
 from ..records import DERIVED, Record, Scope
 from .rows import MENTIONS, NO_WORDS, TEXTUAL, mentions_of, values_of
 from .vectors import usable
@@ -83,6 +84,12 @@ class Puts(Protocol):
 
     def remove_job(self, owner: int, number: int) -> None:
         """It is done."""
+
+    def put_told(self, owner: int, told: Sequence[tuple[bytes, int, int]], now: int) -> int:
+        """Digests with slots and until when, unless one is there that still counts: how many went in. Old ones go."""
+
+    def remove_told(self, owner: int, slot: int) -> None:
+        """What this record said may no longer be repeated."""
 
     def tell(self, owner: int, change: int, what: str, lane: int, slots: bytes) -> None:
         """An entry for readers."""
@@ -206,11 +213,18 @@ class Writing:
             self.puts.add(rows)
         self.added += len(adds)
         waiting: dict[int, list[tuple[int, str, str]]] = {}
+        self._tell_again([(add.told, row) for (add, _), row in zip(adds, rows, strict=True) if add.told is not None])
         for (add, _), row in zip(adds, rows, strict=True):
             if add.vectors or add.pending:
                 waiting.setdefault(row.owner, []).extend(self._derive(add, row.slot))
         for owner, places in waiting.items():
             self.puts.add_jobs(owner, places)
+
+    def _tell_again(self, told: Sequence[tuple[Told, New]]) -> None:
+        for owner in {row.owner for _, row in told}:
+            mine = [(one.digest, row.slot, one.until) for one, row in told if row.owner == owner]
+            if self.puts.put_told(owner, mine, told[0][0].now) < len(mine):
+                raise told_meanwhile()
 
     def _rows(self, adds: list[tuple[Add, Index]]) -> list[New]:
         rows = []
@@ -262,6 +276,8 @@ class Writing:
         new = dataclasses.replace(old, **change.fields)
         if new != old:
             self._replace(mark, slot, old, new, set(change.fields))
+        if not change.fields.keys() <= QUIET:
+            self.puts.remove_told(mark.no, slot)
         given = (change.vectors or {}) if new.role != DERIVED else {}
         for (space, view), vector in given.items():
             self.put_vector(mark, slot, space, view, new.embedded(view, space) or "", vector)

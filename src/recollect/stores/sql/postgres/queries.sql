@@ -343,3 +343,22 @@ DELETE FROM recollect.notes WHERE kind = $1 AND name = $2;
 -- name: drop_old_notes
 -- Those whose time is over.
 DELETE FROM recollect.notes WHERE until <= $1;
+
+-- name: told
+-- The records that were told so, if that may still be repeated.
+SELECT digest, numbers.no << 32 | slot FROM recollect.told JOIN recollect.numbers USING (owner)
+WHERE owner = $1 AND digest = ANY ($2::bytea[]) AND until > $3;
+
+-- name: put_told
+-- What records say. Nothing is due any more: old rows have gone.
+INSERT INTO recollect.told (owner, digest, slot, until)
+SELECT $1, digest, slot, until FROM unnest($2::bytea[], $3::integer[], $4::bigint[]) AS said (digest, slot, until)
+ON CONFLICT (owner, digest) DO NOTHING;
+
+-- name: remove_told
+-- What a record said may no longer be repeated.
+DELETE FROM recollect.told WHERE owner = $1 AND slot = $2;
+
+-- name: remove_old_told
+-- Its time is over.
+DELETE FROM recollect.told WHERE owner = $1 AND until <= $2;

@@ -148,11 +148,23 @@ CREATE TABLE recollect.notes (
 );
 CREATE INDEX notes_by_until ON recollect.notes (until) WHERE until IS NOT NULL;
 
+-- What was told lately, as a digest of all that was said: the same again within some minutes is a repetition. Rows go when that
+-- time is over, and with their record, or when it says something else.
+CREATE TABLE recollect.told (
+  owner text COLLATE "C" NOT NULL,
+  digest bytea NOT NULL,
+  slot integer NOT NULL,
+  until bigint NOT NULL,
+  PRIMARY KEY (owner, digest)
+) PARTITION BY HASH (owner);
+CREATE INDEX told_by_slot ON recollect.told (owner, slot);
+CREATE INDEX told_by_until ON recollect.told (owner, until);
+
 -- Sixteen parts of each table that has an owner.
 DO $$
 DECLARE whole text;
 BEGIN
-  FOREACH whole IN ARRAY ARRAY['owners', 'records', 'mentions', 'changes', 'lanes', 'vectors', 'outbox'] LOOP
+  FOREACH whole IN ARRAY ARRAY['owners', 'records', 'mentions', 'changes', 'lanes', 'vectors', 'outbox', 'told'] LOOP
     FOR part IN 0..15 LOOP
       EXECUTE format(
         'CREATE TABLE recollect.%I PARTITION OF recollect.%I FOR VALUES WITH (MODULUS 16, REMAINDER %s)',

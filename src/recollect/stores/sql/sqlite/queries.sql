@@ -292,3 +292,19 @@ DELETE FROM notes WHERE kind = ? AND name = ?;
 -- name: drop_old_notes
 -- Those whose time is over.
 DELETE FROM notes WHERE until <= ?;
+
+-- name: told
+-- The record that was told so, if that may still be repeated.
+SELECT key FROM told WHERE owner = ? AND digest = ? AND until > ?;
+
+-- name: put_told
+-- What a record says. Nothing is due any more: old rows have gone.
+INSERT INTO told (owner, digest, key, until) VALUES (?, ?, ?, ?) ON CONFLICT (owner, digest) DO NOTHING;
+
+-- name: remove_told
+-- What a record said may no longer be repeated.
+DELETE FROM told WHERE key = ?;
+
+-- name: remove_old_told
+-- Its time is over.
+DELETE FROM told WHERE until <= ?;
