@@ -222,12 +222,12 @@ COMMANDS = (
         examples=("RECOLLECT_EMBEDDER=local recollect reembed", "recollect reembed --drop-old --dry-run"),
     ),
     Command(
-        "upkeep", "Put in order what is remembered, summarise sessions, read and embed what waits, check the file.", "keeping:upkeep",
+        "upkeep", "Put in order what is remembered, summarise sessions, read and embed what waits, check it.", "keeping:upkeep",
         (
             DRY,
             arg("--forget-expired", type=float, metavar="DAYS", help="also forget what expired at least so many days ago"),
             arg("--retry-dead-letters", action="store_true", help="also read again what the extractor could not read"),
-            arg("--drop-dead-letters", action="store_true", help="let go of what the extractor could not read: it stays as it is"),
+            arg("--drop-dead-letters", action="store_true", help="let go of what the extractor could not read"),
         ),
         more="No memory is removed, unless --forget-expired asks for it. Exit status 1 if something is not well.",
         examples=("recollect upkeep --dry-run", "recollect upkeep --forget-expired 30"),
