@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from time import monotonic
 from typing import NamedTuple
@@ -26,7 +25,6 @@ from .ports import Change, Extraction, Extractor, Job, Store
 from .records import Record
 
 BATCH, SLOW_BATCH = 128, 8  # jobs in one go
-SIDE_BY_SIDE = 4  # questions that a slow extractor is asked at once
 SLOW_LEASE = 600.0  # seconds: longer than so many questions take at worst
 QUIET, NOISE = 0.25, 10.0  # seconds without a write before reading begins; after so many it begins anyway
 ATTEMPTS = 6
@@ -195,9 +193,7 @@ class Reader:
                 return [Read(*about, one) for about, one in zip(jobs, found, strict=True)]
             except Exception:
                 return [Read(*about, self._one(about[1])) for about in jobs]
-        with ThreadPoolExecutor(SIDE_BY_SIDE, thread_name_prefix="recollect-reading") as pool:
-            found = list(pool.map(self._one, [record for _, record in jobs]))
-        return [Read(*about, one) for about, one in zip(jobs, found, strict=True)]
+        return [Read(*about, self._one(about[1])) for about in jobs]  # no pool: Python would wait for its threads at exit
 
     def _one(self, record: Record) -> Extraction | Exception:
         try:

@@ -222,7 +222,7 @@ COMMANDS = (
         examples=("RECOLLECT_EMBEDDER=local recollect reembed", "recollect reembed --drop-old --dry-run"),
     ),
     Command(
-        "upkeep", "Put in order what is remembered, summarise sessions, read and embed what waits.", "keeping:upkeep",
+        "upkeep", "Put in order what is remembered, summarise sessions, read and embed what waits, check it.", "keeping:upkeep",
         (
             DRY,
             arg("--forget-expired", type=float, metavar="DAYS", help="also forget what expired at least so many days ago"),
