@@ -17,7 +17,7 @@ from recollect.testing import FixedClock
 
 GUARD = 30
 PUBLIC = {name for name in vars(Memory) if not name.startswith("_")}
-AT_ONCE = {"open", "for_owner", "each", "scope", "now", "store"}  # not asked like the others; `now` and `store` hold no answer
+AT_ONCE = {"open", "for_owner", "each", "scope", "now", "store", "dead_letters"}  # not asked like the others
 
 
 def opened(**given) -> AsyncMemory:
@@ -79,6 +79,8 @@ def test_a_memory_from_beginning_to_end(tmp_path):
             told = await memory.remember("Priya's parents live in Goa.", id="m1")
             assert [hit.id for hit in await memory.recall("Where do Priya's parents live?")] == ["m1"]
             assert "Goa" in await memory.context("parents") and (await memory.get("m1")) == told
+            assert await memory.dead_letters.list() == []
+            assert await memory.dead_letters.retry() == await memory.dead_letters.drop() == 0
             assert (await memory.recipe).name == "balanced" and memory.scope.owner == "alice"
             await memory.remember_many(f"note {number}" for number in range(450))
             assert sorted([one.role async for one in memory.each()]) == ["derived", *["note"] * 451]  # a fact beside m1

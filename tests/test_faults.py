@@ -113,9 +113,12 @@ def test_an_embedder_that_lies_about_a_question_leaves_the_words(spied, lie):
     memory, _, toy = spied
     toy.trouble = LIES[lie]
     answer = memory.recall("Goa")
-    assert names(answer) == ["goa"] and answer.diagnostics.degraded
-    assert statuses(answer)["vector(full)"] == "failed" and reasons(answer)["vector(full)"]
-    assert answer.diagnostics.retrieval_path == "token_recall_after_embed_error"
+    assert names(answer) == ["goa"]
+    status, path = ("failed", "token_recall_after_embed_error")
+    if lie == "zeros":  # which say that it knows no word of the question
+        status, path = "skipped", "token_recall"
+    assert answer.diagnostics.degraded == (status == "failed") and answer.diagnostics.retrieval_path == path
+    assert statuses(answer)["vector(full)"] == status and reasons(answer)["vector(full)"]
     toy.trouble = None
     assert statuses(memory.recall("Goa"))["vector(full)"] == "ran"
 

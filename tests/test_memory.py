@@ -399,7 +399,7 @@ def test_what_is_forgotten_is_not_in_the_closed_file(tmp_path, recipe):
 def test_a_path_names_a_memory_as_its_text_does(tmp_path):
     for where in (tmp_path / "memory.db", str(tmp_path / "memory.db")):
         with Memory.open(where, owner="alice", embedder="none", settings=Settings()) as memory:
-            memory.remember("Goa")
+            memory.remember(f"Goa, by {type(where).__name__}")
     with Memory.open(tmp_path / "memory.db", owner="alice", embedder="none", settings=Settings()) as memory:
         assert len(memory.list()) == 2
 

@@ -19,6 +19,7 @@ from functools import partial, wraps
 from itertools import islice
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
+from .dead_letters import DeadLetter
 from .errors import Overloaded, StoreClosed
 from .memory import Memory
 from .recipes import Recipe
@@ -108,6 +109,11 @@ class AsyncMemory:
         """The recipe in force: `await memory.recipe`."""
         return self._threads.run(lambda: self._memory.recipe)
 
+    @property
+    def dead_letters(self) -> AsyncDeadLetters:
+        """What could not be read: `await memory.dead_letters.list()`."""
+        return AsyncDeadLetters(self)
+
     async def for_owner(self, owner: str | Scope) -> Self:
         """The same open store and threads, for somebody else; close the first one only."""
         return type(self)(self._memory.for_owner(owner), threads=self._threads)
@@ -160,6 +166,22 @@ class AsyncMemory:
     settings = _awaitable(Memory.settings)
     update_settings = _awaitable(Memory.update_settings)
     status = _awaitable(Memory.status)
+
+
+class AsyncDeadLetters:
+    """Memory's `dead_letters`, each method awaited."""
+
+    def __init__(self, memory: AsyncMemory) -> None:
+        self._run, self._letters = memory.run, memory.memory.dead_letters
+
+    async def retry(self, *ids: str) -> int:
+        return await self._run(self._letters.retry, *ids)
+
+    async def drop(self, *ids: str) -> int:
+        return await self._run(self._letters.drop, *ids)
+
+    async def list(self) -> list[DeadLetter]:
+        return await self._run(self._letters.list)
 
 
 class Opening:
