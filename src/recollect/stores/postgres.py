@@ -18,6 +18,8 @@ from ..records import check_owner
 from ..tokens import tokens_version
 from . import migrate, sql
 from .postgres_carry import Carrying
+from .postgres_hnsw import Tending
+from .postgres_lanes import PostgresLanes
 from .postgres_notes import PostgresNotes
 from .postgres_outbox import PostgresOutbox
 from .postgres_rows import PostgresPuts, PostgresReads, indexed
@@ -32,13 +34,14 @@ from .writing import Writing
 
 
 class PostgresStore:
-    """See the module. `url`: postgresql://user:password@host:5432/database, with `?pool=`, `wait=` and `prepare=` of our own."""
+    """See the module. `url`: postgresql://user:password@host:5432/database, with `?pool=`, `wait=`, `prepare=` and `hnsw=` of our own."""
 
     def __init__(self, url: str, *, busy_seconds: float | None = None) -> None:
         self.q, self.across = sql.blocks("postgres/queries.sql"), sql.blocks("postgres/across.sql")
         self.server = Server(url, wait=busy_seconds)
         self._reads = PostgresReads(self.server, self.q)
-        self._shelves = shelves = Shelves(self._reads)
+        hnsw = sql.blocks("postgres/hnsw.sql")
+        self._shelves = shelves = Shelves(self._reads, PostgresLanes(self.server, hnsw, self._reads).open)
         self.resolve, self.select = shelves.resolve, shelves.select
         self.facts, self.records, self.roles = shelves.facts, shelves.records, shelves.roles
         self.lexical = PostgresLexical(shelves, self.server, self.q)
@@ -48,6 +51,7 @@ class PostgresStore:
         self.outbox = PostgresOutbox(self)
         self.notes = PostgresNotes(self)
         self.feed = ShelfFeed(self._reads, self._id, shelves.shelf)
+        self.tend = Tending(self.server, self.q, hnsw).tend
         self._keep_terms_current()
 
     def write(self, owner: str, changes: Iterable[Change]) -> Receipt:

@@ -25,22 +25,24 @@ if TYPE_CHECKING:
 
 OLDEST = 140_000  # PostgreSQL 14
 POOL, WAIT = 8, 30.0  # connections, seconds
+HNSW = 300_000  # vectors of one lane from which the server searches them
 CONNECT_SECONDS = 10
 EXTENSION = "vector"  # pgvector, by its name in the server
 LOCK = 0x7265_636F_6C6C  # "recoll": who holds it brings the schema up to date
 _ONE_STATE = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"
 _MIGRATIONS = "postgres/migrations"
-_OURS = ("pool", "wait", "prepare")
+_OURS = ("pool", "wait", "prepare", "hnsw")
 
 
 class Server:
-    """See the module. `url`: a PostgreSQL URL; our own options are `pool`, `wait` and `prepare`."""
+    """See the module. `url`: a PostgreSQL URL; our own options are `pool`, `wait`, `prepare` and `hnsw`."""
 
     def __init__(self, url: str, *, wait: float | None = None) -> None:
         self.psycopg, pool = _drivers()
         self.url, options = _parted(url)
         self.name = _shown(self.url)
         self.wait = float(options.get("wait", WAIT if wait is None else wait))
+        self.hnsw = int(options.get("hnsw", HNSW))
         self.prepare = None if options.get("prepare") == "off" else 1
         self._closed = False
         self._local = threading.local()
@@ -70,6 +72,11 @@ class Server:
         """The first row, if there is one."""
         rows = self.all(query, given)
         return rows[0] if rows else None
+
+    def tuned(self, begin: str, query: str, given: Sequence[Any]) -> list[tuple]:
+        """The rows of a statement in a transaction of its own, which `begin` begins and sets up."""
+        with self.named(), self._lent(begin) as connection:
+            return connection.execute(query, given, binary=True).fetchall()
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
@@ -232,11 +239,11 @@ def _parted(url: str) -> tuple[str, dict[str, str]]:
     parts = _split(url)
     pairs = parse_qsl(parts.query, keep_blank_values=True)
     options = {name: value for name, value in pairs if name in _OURS}
-    for name, valid in (("pool", r"[1-9]\d{0,3}"), ("wait", r"\d+(\.\d+)?"), ("prepare", "on|off")):
+    for name, valid in (("pool", r"[1-9]\d{0,3}"), ("wait", r"\d+(\.\d+)?"), ("prepare", "on|off"), ("hnsw", r"\d{1,10}")):
         if name in options and not re.fullmatch(valid, options[name]):
             raise InvalidSetting(
                 f"{name}={options[name]!r:.40} in the URL is not usable.",
-                hint="pool is a number of connections, wait are seconds, prepare is on or off.",
+                hint="pool is a number of connections, wait are seconds, prepare is on or off, hnsw a number of vectors.",
             )
     rest = urlencode([(name, value) for name, value in pairs if name not in _OURS], quote_via=quote)
     return f"postgresql://{parts.netloc}{parts.path}" + (f"?{rest}" if rest else ""), options

@@ -21,6 +21,7 @@ from .vectors import Lane
 from .web import Web
 
 if TYPE_CHECKING:
+    from .postgres_lanes import ServedLane
     from .shelf_times import Times
 
 NEVER = 1 << 62
@@ -77,7 +78,7 @@ class Shelf:
         self.characters: Postings | None = None  # document 000's tokens, built when a recipe first asks
         self.characters_to = 0
         self.times: Times | None = None  # the dates it speaks of, read when a question first names a span
-        self.lanes: dict[tuple[str, str], Lane] = {}
+        self.lanes: dict[tuple[str, str], Lane | ServedLane] = {}
         self.web: Web | None = None  # what records say of named things, built when a graph route first asks
         self.web_to = 0
         self.no_lanes: dict[tuple[str, str], tuple[int, int]] = {}  # asked for and not there, as of a pulse

@@ -8,9 +8,9 @@ records.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -23,12 +23,16 @@ from .shelf import Shelf
 from .shelf_graph import ShelfGraph
 from .vectors import Lane
 
+if TYPE_CHECKING:
+    from .postgres_lanes import ServedLane
+
 SHELVES_BYTES = 4 << 30
 AT_HAND = 4096  # records kept at hand, none of them longer than this
 LOADED_AT_ONCE = 4096  # vectors: a lane is read in pieces, so that it is never in memory twice
 LOW = 0xFFFFFFFF
 ORDERS = ("newest", "oldest", "turns", "latest")
 Block = Sequence[tuple[int, bytes]]  # slots and their vectors, float32, little-endian
+Serve = Callable[[Shelf, str, str, int, int], "ServedLane | None"]  # a lane that is searched elsewhere: space, view, number, dimension
 
 
 class Reads(Protocol):
@@ -95,8 +99,8 @@ class Reads(Protocol):
 class Shelves:
     """See the module. Call its methods as one caller at a time: the searches hold `reads.reading()`."""
 
-    def __init__(self, reads: Reads) -> None:
-        self.reads = reads
+    def __init__(self, reads: Reads, serve: Serve | None = None) -> None:
+        self.reads, self._serve = reads, serve
         self.graph = ShelfGraph(self)
         self._shelves: OrderedDict[str, Shelf] = OrderedDict()
         self._at_hand: dict[int, Record] = {}  # records fetched lately, oldest first
@@ -206,7 +210,7 @@ class Shelves:
         shelf = self._shelves.get(path)
         return shelf if shelf is not None and self.reads.fresh(shelf.pulse) else self.shelf(path)
 
-    def lane(self, shelf: Shelf, space: str, view: str) -> Lane | None:
+    def lane(self, shelf: Shelf, space: str, view: str) -> Lane | ServedLane | None:
         """A lane of a shelf, loaded when it is first asked for."""
         lane = shelf.lanes.get((space, view))
         if lane is None and shelf.no_lanes.get((space, view)) != shelf.pulse:
@@ -215,11 +219,17 @@ class Shelves:
                 if row is None:
                     shelf.no_lanes[space, view] = shelf.pulse
                     return None
-                lane = Lane(row[0], space, view, row[1], lambda slots: self._fetch(shelf.owner, row[0], slots))
-                # No further than the shelf has come: what was committed since will be told by the change log.
-                for block in self.reads.lane_blocks(shelf.owner, row[0], shelf.size, LOADED_AT_ONCE):
-                    _put(lane, block)
+                lane = self._serve(shelf, space, view, *row) if self._serve else None
+                if lane is None:
+                    lane = self._loaded(shelf, space, view, *row)
             shelf.lanes[space, view] = lane
+        return lane
+
+    def _loaded(self, shelf: Shelf, space: str, view: str, number: int, dimension: int) -> Lane:
+        lane = Lane(number, space, view, dimension, lambda slots: self._fetch(shelf.owner, number, slots))
+        # No further than the shelf has come: what was committed since will be told by the change log.
+        for block in self.reads.lane_blocks(shelf.owner, number, shelf.size, LOADED_AT_ONCE):
+            _put(lane, block)
         return lane
 
     def _mask(self, shelf: Shelf, where: Where, tenant: bool) -> np.ndarray | None:
@@ -293,7 +303,7 @@ def _entries(shelf: Shelf, mask: np.ndarray | None, order: str, first: int | Non
     return [(sign * f.at, f.id, k) for f, k in zip(facts, keys, strict=True)]
 
 
-def _put(lane: Lane, rows: Block) -> None:
+def _put(lane: Lane | ServedLane, rows: Block) -> None:
     if rows:
         block = np.frombuffer(b"".join([blob for _, blob in rows]), "<f4").reshape(len(rows), -1)
         lane.put([slot for slot, _ in rows], block)

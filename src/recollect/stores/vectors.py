@@ -79,14 +79,7 @@ class Lane:
         if allowed is not None and not allowed.any():
             return np.empty(0, np.int64), np.empty(0)
         rows, cosines = (self._scan if self.codes is None else self._nominate)(query, k, allowed)
-        slots = self.slots[rows].astype(np.int64)
-        if threshold is not None:
-            keep = cosines >= threshold
-            slots, cosines = slots[keep], cosines[keep]
-        if len(cosines) > k:
-            keep = cosines >= np.partition(cosines, len(cosines) - k)[len(cosines) - k]
-            slots, cosines = slots[keep], cosines[keep]
-        return slots, cosines
+        return best(self.slots[rows].astype(np.int64), cosines, k, threshold)
 
     def vectors(self, slots: Iterable[int]) -> dict[int, np.ndarray]:
         """The unit vectors of some slots."""
@@ -188,6 +181,17 @@ class Lane:
         block = np.empty((room, self.dimension), np.float32)
         block[: self.count] = self.block[: self.count]
         self.block = block
+
+
+def best(slots: np.ndarray, cosines: np.ndarray, k: int, threshold: float | None) -> tuple[np.ndarray, np.ndarray]:
+    """What reaches the threshold and the k-th best, ties included."""
+    if threshold is not None:
+        keep = cosines >= threshold
+        slots, cosines = slots[keep], cosines[keep]
+    if len(cosines) > k:
+        keep = cosines >= np.partition(cosines, len(cosines) - k)[len(cosines) - k]
+        slots, cosines = slots[keep], cosines[keep]
+    return slots, cosines
 
 
 def usable(vector: object) -> np.ndarray:

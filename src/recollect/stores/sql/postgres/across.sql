@@ -38,9 +38,10 @@ SELECT count(*) FROM recollect.records AS r LEFT JOIN recollect.owners AS o USIN
 WHERE o.owner IS NULL OR r.slot >= o.next_slot;
 
 -- name: broken_indexes
--- Indexes that were not finished, or were damaged.
+-- Indexes that were not finished, or were damaged; nobody is making them just now.
 SELECT c.relname FROM pg_index AS i JOIN pg_class AS c ON c.oid = i.indexrelid JOIN pg_namespace AS n ON n.oid = c.relnamespace
-WHERE n.nspname = 'recollect' AND NOT i.indisvalid;
+WHERE n.nspname = 'recollect' AND NOT i.indisvalid
+  AND NOT EXISTS (SELECT 1 FROM pg_stat_progress_create_index AS p WHERE p.index_relid = c.oid);
 
 -- name: size
 -- Bytes on disk.
