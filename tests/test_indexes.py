@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from conftest import STORES, store_url
 from doubles import ASK, Toy, memory_on, names, near, reasons, statuses
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -73,9 +74,9 @@ def found(store, seen: Where | None = None, limit: int = 9) -> list[str]:
 
 
 @pytest.mark.parametrize("promise", conformance, ids=lambda promise: promise.__name__)
-@pytest.mark.parametrize("url", ["memory:", "sqlite:///{folder}/memory.db"], ids=["inmemory", "sqlite"])
-def test_a_store_beside_qdrant_keeps(promise, url, tmp_path, open_store):
-    promise(open_store(url.format(folder=tmp_path), vector=ENGINES["local"], wall=time.time))
+@pytest.mark.parametrize("kind", STORES)
+def test_a_store_beside_qdrant_keeps(promise, kind, tmp_path, open_store):
+    promise(open_store(store_url(kind, tmp_path), vector=ENGINES["local"], wall=time.time))
 
 
 @pytest.mark.parametrize("promise", PROMISES_OF_NEAREST, ids=lambda promise: promise.__name__)

@@ -92,7 +92,7 @@ def large() -> Iterator[tuple]:
 
 FILTERS = [
     ({}, 1.0), ({"kinds": ("fact",)}, 0.5), ({"sessions": tuple(f"s{n}" for n in range(20))}, 0.4), ({"sessions": ("s7",)}, 0.02),
-    ({"exclude": frozenset({"m1", "m2"})}, 1.0), ({"since": NOW - 3}, 0.57), ({"as_of": NOW - 9}, 0.0), ({"kinds": ("none",)}, 0.0),
+    ({"exclude": frozenset({"m1", "m2"})}, 1.0), ({"since": NOW - 3}, 0.57), ({"as_of": NOW - 9}, 0.0), ({"kinds": ("x",)}, 0.0),
 ]  # fmt: skip
 
 
@@ -142,7 +142,8 @@ def test_it_follows_what_others_write(nominating):
         store.tend("al'ice", dry_run=False)
         changes = [
             [note(500 + number, vector) for number, vector in enumerate(vectors[:20])],
-            [Forget(id="m3"), Forget(id="m4"), Amend(id="m5", fields={"text": "new"}), Amend(id="m6", fields={}, vectors={PLACE: vectors[30]})],
+            [Forget(id="m3"), Forget(id="m4"), Amend(id="m5", fields={"text": "new"})],
+            [Amend(id="m6", fields={}, vectors={PLACE: vectors[30]})],
             [Amend(id="m5", fields={}, vectors={PLACE: vectors[31]}), note(999, vectors[32], kind="identity")],
         ]  # fmt: skip
         for change in changes:
@@ -211,8 +212,7 @@ def test_who_may_not_make_them_is_told():
     server().run("DROP ROLE IF EXISTS writer", "CREATE ROLE writer LOGIN")
     with closing(open_store(server().empty() + "&hnsw=5")) as store:
         fill(store, 0, 6)
-    for what in ("USAGE ON SCHEMA recollect", "ALL ON ALL TABLES IN SCHEMA recollect", "ALL ON ALL SEQUENCES IN SCHEMA recollect"):
-        server().run(f"GRANT {what} TO writer")
+    server().run(*(f"GRANT {what} SCHEMA recollect TO writer" for what in ("USAGE ON", "ALL ON ALL TABLES IN")))
     try:
         with closing(open_store(server().url().replace("postgres@", "writer@") + "&hnsw=5")) as store:
             _, did, ok = store.tend("al'ice", dry_run=False)

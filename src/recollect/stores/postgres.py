@@ -2,7 +2,7 @@
 
 The rows are the truth, and every table that holds an owner's things is partitioned by owner. What searches need is held in
 memory per owner (`shelves.py`), loaded when an owner is first asked and kept up by the change log: an answer costs one round
-trip, which asks whether anything is new. A reader sees what anybody has committed before it asked.
+trip, which asks whether anything is new. Of a very large owner the server keeps and searches the vectors (`postgres_lanes`). A reader sees what anybody has committed before it asked.
 """
 
 from __future__ import annotations

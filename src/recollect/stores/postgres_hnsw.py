@@ -36,8 +36,8 @@ class Tending:
 
     def tend(self, owner: str, *, dry_run: bool) -> tuple[str, str, bool]:
         """What was found, what was done about it, and whether all is well."""
-        row = self.server.one(self.q.pulse, (owner,))
-        work = Work([], [], 0) if row is None else self._work(owner, row[0])
+        number = next((number for number, *_ in self.server.all(self.q.pulse, (owner,))), 0)  # 0: nobody's
+        work = self._work(owner, number)
         parts = [f"{work.made:,} of {self.least:,} vectors or more" if self.least else f"{work.made:,}"]
         parts += [f"{len(work.make):,} to make"] if work.make else []
         parts += [f"{len(work.drop):,} to drop"] if work.drop else []
@@ -48,7 +48,7 @@ class Tending:
             for name in work.drop:
                 self._drop(owner, name)
             for lane, dimension in work.make:
-                self._make(owner, row[0], lane, dimension)
+                self._make(owner, number, lane, dimension)
         except RecollectError as error:
             return found, str(error), False
         done = [f"{len(work.make):,} made"] * bool(work.make) + [f"{len(work.drop):,} dropped"] * bool(work.drop)
@@ -57,7 +57,7 @@ class Tending:
     def _work(self, owner: str, number: int) -> Work:
         there = {name: (valid, busy) for name, valid, busy in self.server.all(self.hnsw.indexes_of, (str(number),))}
         lanes = {lane: dimension for lane, _, _, dimension in self.server.all(self.q.lanes_of, (owner,))}
-        counts = {lane: self.server.one(self.q.count_vectors, (owner, lane))[0] for lane in lanes}
+        counts = {lane: self.server.all(self.q.count_vectors, (owner, lane))[0][0] for lane in lanes}
         large = [lane for lane, count in counts.items() if self.least and count >= self.least]
         why_not = self._why_not(large, lanes)
         fit = [lane for lane in large if lanes[lane] <= LONGEST] if not self._too_old() else []
@@ -74,15 +74,15 @@ class Tending:
         return ""
 
     def _too_old(self) -> bool:
-        (version,) = self.server.one(self.hnsw.extension)
+        ((version,),) = self.server.all(self.hnsw.extension)
         return tuple(int(part) for part in version.split(".")[:2]) < OLDEST
 
     def _make(self, owner: str, number: int, lane: int, dimension: int) -> None:
-        row = self.server.one(self.hnsw.statement_to_make, (owner, lane, index_name(number, lane), dimension))
-        if row is not None:
-            self.server.run(row[0])
+        for (statement,) in self.server.all(self.hnsw.statement_to_make, (owner, lane, index_name(number, lane), dimension)):
+            self.server.run(statement)
             self.server.run(self.q.disturb_owner, (owner,))
 
     def _drop(self, owner: str, name: str) -> None:
-        self.server.run(self.server.one(self.hnsw.statement_to_drop, (name,))[0])
+        for (statement,) in self.server.all(self.hnsw.statement_to_drop, (name,)):
+            self.server.run(statement)
         self.server.run(self.q.disturb_owner, (owner,))

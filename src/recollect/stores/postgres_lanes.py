@@ -128,7 +128,7 @@ class PostgresLanes:
         if self.server.one(self.q.index_is_made, (index_name(shelf.owner, number),)) != (True,):
             return None
         lane = ServedLane(self, self.reads.path_of(shelf.owner), number, space, view, dimension)
-        (slots,) = self.server.one(self.q.lane_slots, (lane.owner, number, shelf.size))
+        ((slots,),) = self.server.all(self.q.lane_slots, (lane.owner, number, shelf.size))
         lane.put(np.frombuffer(slots or b"", ">i4"))
         return lane
 

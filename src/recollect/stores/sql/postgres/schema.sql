@@ -110,8 +110,8 @@ CREATE TABLE recollect.lanes (
   UNIQUE (owner, space, view)
 ) PARTITION BY HASH (owner);
 
--- Of length one. `hash` is the text's: the same text is never embedded twice. Searched in the process that asks, lane by lane, so there
--- is no index over them whose filter could miss some.
+-- Of length one. `hash` is the text's: the same text is never embedded twice. Searched in the process that asks, lane by lane,
+-- or on the server by an index of that lane alone (hnsw.sql): so there is none whose filter for an owner could miss some.
 CREATE TABLE recollect.vectors (
   owner text COLLATE "C" NOT NULL,
   lane integer NOT NULL,
