@@ -1,7 +1,7 @@
 """PostgreSQL: URLs and what is said when one is wrong; rights, versions, bounds.
 
-What every store promises is in test_conformance, random operations are in test_congruence, crashes in test_postgres_faults; that no
-question leaves its partition is in test_postgres_partitions, what the server searches itself in test_postgres_hnsw.
+What every store promises is in test_conformance, random operations are in test_congruence, crashes in test_postgres_faults. That
+no question leaves its partition is in test_postgres_partitions, what the server searches itself in test_postgres_hnsw.
 """
 
 from __future__ import annotations

@@ -298,8 +298,7 @@ class Memory:
         steps = consolidate.kept(hands, self._pen.forgetting, days, room_of, self._summariser)
         steps += [] if self._reader is None else [upkeep.caught_up(self._reader, self._unread, progress, dry_run=dry_run)]
         steps.append(upkeep.embedded(self._worker, self._waits, progress, dry_run=dry_run))
-        steps += [*upkeep.tended(self._store, self.scope.owner, dry_run), *self.index(dry_run=dry_run)]
-        return [*steps, upkeep.checked(self._store), upkeep.shortened(self._store, dry_run)]
+        return [*steps, *self.index(dry_run=dry_run), *upkeep.looked_after(self._store, self.scope.owner, dry_run)]
 
     def index(self, *, rebuild: bool = False, dry_run: bool = False) -> list[upkeep.Step]:
         """Bring the indexes beside the store up to date; with `rebuild`, from nothing. One step for each index."""

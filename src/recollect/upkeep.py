@@ -186,6 +186,11 @@ def checked(store: Store) -> Step:
     return Step("check", "; ".join(wrong[:3]) if wrong else "the store is sound", ok=not wrong)
 
 
+def looked_after(store: Store, owner: str, dry_run: bool) -> list[Step]:
+    """What the store itself needs."""
+    return [*tended(store, owner, dry_run), checked(store), shortened(store, dry_run)]
+
+
 def tended(store: Store, owner: str, dry_run: bool) -> list[Step]:
     """The indexes over large owners' vectors, in stores that have such: made and dropped."""
     tend = getattr(store, "tend", None)
