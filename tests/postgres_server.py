@@ -51,7 +51,8 @@ class TestServer:
         there = self.run("SELECT to_regclass('recollect.migrations')")[0][0]
         if there:
             made = self.run("SELECT indexname FROM pg_indexes WHERE schemaname = 'recollect' AND indexname LIKE 'hnsw%'")
-            self.run(*(f"DROP INDEX recollect.{name}" for (name,) in made), *(f"DELETE FROM recollect.{table}" for table in TABLES))
+            drops = [f"DROP INDEX recollect.{name}" for (name,) in made]
+            self.run(*drops, *(f"DELETE FROM recollect.{table}" for table in TABLES))
         return self.url()
 
     def new(self, database: str) -> str:
@@ -120,7 +121,7 @@ def server() -> TestServer:
 
 @contextmanager
 def all_on_the_server() -> Iterator[None]:
-    """Inside, a store opened with `hnsw=1` has every lane searched on the server, by an index or not, however few vectors it has."""
+    """Inside, a store opened with `hnsw=1` has every lane searched on the server, with an index or without, however small."""
     from recollect.stores import postgres_lanes, sql
 
     with ExitStack() as patched:

@@ -2,7 +2,8 @@
 
 The rows are the truth, and every table that holds an owner's things is partitioned by owner. What searches need is held in
 memory per owner (`shelves.py`), loaded when an owner is first asked and kept up by the change log: an answer costs one round
-trip, which asks whether anything is new. Of a very large owner the server keeps and searches the vectors (`postgres_lanes`). A reader sees what anybody has committed before it asked.
+trip, which asks whether anything is new. A reader sees what anybody has committed before it asked. The vectors of a very large
+owner stay on the server and are searched there (`postgres_lanes`).
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from .writing import Writing
 
 
 class PostgresStore:
-    """See the module. `url`: postgresql://user:password@host:5432/database, with `?pool=`, `wait=`, `prepare=` and `hnsw=` of our own."""
+    """See the module. `url`: postgresql://user:password@host:5432/database, and options of our own (`postgres_server`)."""
 
     def __init__(self, url: str, *, busy_seconds: float | None = None) -> None:
         self.q, self.across = sql.blocks("postgres/queries.sql"), sql.blocks("postgres/across.sql")

@@ -1,7 +1,7 @@
 """The HNSW indexes of large lanes: made and dropped by upkeep, and by nobody else.
 
-An index is of one lane of one owner, on the partition where it is, and is made while others write (`CONCURRENTLY`). Whoever holds the
-owner in memory is then told to load him anew, and asks the server from there on. What the indexes are for is in `postgres_lanes`.
+An index is of one lane of one owner, on the partition where it is, and is made while others write (`CONCURRENTLY`). Whoever holds
+the owner in memory is then told to load him anew, and asks the server from there on. What the indexes are for: `postgres_lanes`.
 """
 
 from __future__ import annotations

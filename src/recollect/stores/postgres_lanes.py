@@ -1,8 +1,8 @@
 """Lanes that the server searches: of a large owner, this process then holds which records have a vector, and no vectors.
 
 An HNSW index (Malkov & Yashunin 2016, by way of pgvector) nominates, in half precision; the float32 vectors decide here, with the
-arithmetic of every other lane. It knows no filter: what may be seen is told apart here. Where a filter leaves so few that
-the index would have to be asked for very many, where equals crowd at the end of what it gave, or where it gave too few, the server
+arithmetic of every other lane. It knows no filter: what may be seen is told apart here. Where a filter leaves so few that the
+index would have to be asked for very many, where equals crowd at the end of what it gave, or where it gave too few, the server
 looks at every vector that may be seen. So a filter costs time, and never loses anything.
 
 Who makes the indexes is `postgres_hnsw`. Without one, a lane is held in memory (`vectors.Lane`).

@@ -32,7 +32,7 @@ LOADED_AT_ONCE = 4096  # vectors: a lane is read in pieces, so that it is never 
 LOW = 0xFFFFFFFF
 ORDERS = ("newest", "oldest", "turns", "latest")
 Block = Sequence[tuple[int, bytes]]  # slots and their vectors, float32, little-endian
-Serve = Callable[[Shelf, str, str, int, int], "ServedLane | None"]  # a lane that is searched elsewhere: space, view, number, dimension
+Serve = Callable[[Shelf, str, str, int, int], "ServedLane | None"]  # space, view, number, dimension: who searches that lane
 
 
 class Reads(Protocol):
