@@ -167,14 +167,14 @@ def indexes() -> list[str]:
 def test_upkeep_makes_and_drops_them_and_nothing_else_does():
     url = server().empty()
     with closing(open_store(url + "&hnsw=300")) as store, closing(open_store(url + "&hnsw=0")) as never:
-        assert store.tend("al'ice", dry_run=False) == ("0 of 300 vectors or more", "", True)
+        assert store.tend("al'ice", dry_run=False) == ("0 indexes over 300 vectors or more", "", True)
         fill(store, 0, 299)
         assert store.tend("al'ice", dry_run=False)[1] == "" and indexes() == []
         fill(store, 299, 300)
         assert ask(store, cloud(1, 3)[0]) and held(store) is Lane
-        assert store.tend("al'ice", dry_run=True) == ("0 of 300 vectors or more, 1 to make", "", True) and indexes() == []
+        assert store.tend("al'ice", dry_run=True) == ("0 indexes over 300 vectors or more, 1 to make", "", True) and indexes() == []
         assert store.tend("al'ice", dry_run=False)[1] == "1 made" and len(indexes()) == 1
-        assert store.tend("al'ice", dry_run=False) == ("1 of 300 vectors or more", "", True), "once is enough"
+        assert store.tend("al'ice", dry_run=False) == ("1 indexes over 300 vectors or more", "", True), "once is enough"
         assert ask(store, cloud(1, 3)[0]) == ask(never, cloud(1, 3)[0])
         assert (held(store), held(never)) == (ServedLane, Lane)
         store.write("al'ice", [Forget(id=f"m{number}") for number in range(150)])
@@ -194,7 +194,7 @@ def test_one_that_was_not_finished_is_made_anew():
         server().run(broken)
         assert "is not valid" in store.check()[0]
         assert ask(store, cloud(1, 3)[0]) and held(store) is ServedLane, "who has it goes on, whatever the server does"
-        assert store.tend("al'ice", dry_run=False) == ("0 of 5 vectors or more, 1 to make, 1 to drop", "1 made, 1 dropped", True)
+        assert store.tend("al'ice", dry_run=False) == ("0 indexes over 5 vectors or more, 1 to make, 1 to drop", "1 made, 1 dropped", True)
         assert store.check() == []
 
 
@@ -226,7 +226,7 @@ def test_the_step_of_upkeep():
     with Memory.open(server().empty() + "&hnsw=5", **given) as memory:
         fill(memory.store, 0, 6)
         steps = {step.name: step for step in memory.upkeep(dry_run=True)}
-        assert steps["hnsw"].found == "0 of 5 vectors or more, 1 to make" and indexes() == []
+        assert steps["hnsw"].found == "0 indexes over 5 vectors or more, 1 to make" and indexes() == []
         steps = {step.name: step for step in memory.upkeep()}
         assert steps["hnsw"].did == "1 made" and steps["hnsw"].ok and steps["check"].ok
 

@@ -38,7 +38,7 @@ class Tending:
         """What was found, what was done about it, and whether all is well."""
         number = next((number for number, *_ in self.server.all(self.q.pulse, (owner,))), 0)  # 0: nobody's
         work = self._work(owner, number)
-        parts = [f"{work.made:,} of {self.least:,} vectors or more" if self.least else f"{work.made:,}"]
+        parts = [f"{work.made:,} indexes" + (f" over {self.least:,} vectors or more" if self.least else "")]
         parts += [f"{len(work.make):,} to make"] if work.make else []
         parts += [f"{len(work.drop):,} to drop"] if work.drop else []
         found = "; ".join([", ".join(parts), *filter(None, [work.why_not])])
