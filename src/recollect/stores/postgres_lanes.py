@@ -29,6 +29,7 @@ FEW = 2_000  # so many are sooner looked at than an index is asked
 DEEPEST = 2_000  # asked of an index at most; beyond what it keeps at once (MOST_KEPT) it goes on scanning
 LEAST_KEPT, MOST_KEPT = 200, 1_000  # `hnsw.ef_search`
 SPARE = 50  # asked for besides, at least
+CROWD = 5  # equal vectors from which an index may have left some out: it keeps ten in one place, and loses sight of more
 HALF = 5e-4  # two cosines of unit vectors in half precision are never so far from their true order
 
 
@@ -110,7 +111,8 @@ class ServedLane:
         if np.count_nonzero(mine) < wanted:
             return None
         floor = np.partition(cosines[mine], -k)[-k] - HALF
-        if floor <= cosines.min():
+        equals = np.unique(cosines[cosines >= floor], return_counts=True)[1]
+        if floor <= cosines.min() or equals.max() >= CROWD:
             return None
         return self.lanes.vectors(self, slots[mine & (cosines >= floor)].tolist())
 
