@@ -209,6 +209,16 @@ def test_what_is_in_the_way_is_said(monkeypatch):
         assert indexes() == [] and ask(store, cloud(1, 3)[0])
 
 
+def test_many_alike_get_none():
+    """A crowd of equals would hide the rest from those who walk the graph."""
+    with closing(open_store(server().empty() + "&hnsw=50")) as store:
+        fill(store, 0, 60)
+        assert store.tend("al'ice", dry_run=False)[1] == "1 made"
+        fill(store, 60, 75, text="Thanks!")
+        found, did, _ = store.tend("al'ice", dry_run=False)
+        assert "alike" in found and did == "1 dropped" and indexes() == []
+
+
 def test_who_may_not_make_them_is_told():
     server().run("DROP ROLE IF EXISTS writer", "CREATE ROLE writer LOGIN")
     with closing(open_store(server().empty() + "&hnsw=5")) as store:

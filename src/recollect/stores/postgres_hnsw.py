@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .postgres_server import Server
 
 LONGEST = 4_000  # numbers of a vector that an index of halfvec takes
+CROWDED = 0.1  # share of a lane in crowds of equals from which none is made: they come between a graph and the rest
 OLDEST = (0, 8)  # pgvector from which a search goes on until it has enough
 
 
@@ -59,9 +60,11 @@ class Tending:
         lanes = {lane: dimension for lane, _, _, dimension in self.server.all(self.q.lanes_of, (owner,))}
         counts = {lane: self.server.all(self.q.count_vectors, (owner, lane))[0][0] for lane in lanes}
         large = [lane for lane, count in counts.items() if self.least and count >= self.least]
-        why_not = self._why_not(large, lanes)
-        fit = [lane for lane in large if lanes[lane] <= LONGEST] if not self._too_old() else []
-        keep = {index_name(number, lane) for lane, count in counts.items() if self.least and count >= max(1, self.least // 2)}
+        half = [lane for lane, count in counts.items() if self.least and count >= max(1, self.least // 2)]
+        crowded = [lane for lane in half if self.server.all(self.hnsw.crowded, (owner, lane))[0][0] > CROWDED * counts[lane]]
+        why_not = self._why_not(large, lanes) or ("too many texts are alike for an index" if crowded else "")
+        fit = [lane for lane in large if lanes[lane] <= LONGEST and lane not in crowded] if not self._too_old() else []
+        keep = {index_name(number, lane) for lane in half if lane not in crowded}
         drop = [name for name, (valid, busy) in there.items() if not busy and (name not in keep or not valid)]
         make = [(lane, lanes[lane]) for lane in fit if (name := index_name(number, lane)) not in there or name in drop]
         return Work(make, drop, len(there) - len(drop), why_not)

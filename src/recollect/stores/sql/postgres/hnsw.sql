@@ -16,6 +16,12 @@ WHERE n.nspname = 'recollect' AND c.relname ~ ('^hnsw_' || $1::text || '_[0-9]+$
 -- The version of pgvector in this database.
 SELECT extversion FROM pg_extension WHERE extname = 'vector';
 
+-- name: crowded
+-- How many of a lane's vectors are of texts that more than ten records share.
+SELECT coalesce(sum(alike), 0)::bigint FROM (
+  SELECT count(*) AS alike FROM recollect.vectors WHERE owner = $1 AND lane = $2 GROUP BY hash HAVING count(*) > 10
+) AS crowds;
+
 -- name: statement_to_make
 -- What makes a lane's index, on the one partition where the lane is. The server itself quotes the names in it.
 SELECT format(
