@@ -17,6 +17,7 @@ from typing import Any
 
 from ..embed import Embedding, beside
 from ..errors import EmbedderFailed, NothingKnown
+from ..extract import Rules
 from ..memory import Memory
 from ..ports import Store
 from ..rankings import FAILED, RAN, TIMED_OUT, Answer
@@ -105,6 +106,7 @@ class Theatre:
         self.memory = Memory(
             self.store, Scope(owner="nobody"), embedding=self.embedding,
             recipe=as_recipe("balanced"), clock=lambda: moment(self.now), judges=judges,
+            extractor=Rules(),
         )  # fmt: skip
         self.world: str | None = None
         self.owner = self.memory
