@@ -207,7 +207,7 @@ def test_feedback_is_noted_once_and_the_last_word_counts(open_memory):
 
 
 def test_feedback_goes_with_its_record_and_travels_with_its_owner(open_memory, tmp_path):
-    memory = open_memory()
+    memory = open_memory(extractor="none")
     goa = memory.remember("Priya's parents live in Goa.")
     memory.feedback("Where do they live?", goa)
     with (tmp_path / "out.jsonl").open("wb") as stream:

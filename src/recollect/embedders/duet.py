@@ -2,7 +2,7 @@
 
 The default where both files are installed. arctic finds the turn that answers a question; MiniLM, which is half as good at that,
 is the better one where nothing is asked, or an answer shares no word with its question: a situation told, an old problem in new
-words. A fifth of its word costs questions about chats a hundredth and gives those a tenth ([models](docs/models.md)).
+words. With a fifth of the say it costs questions about chats little and gives those much: docs/models.md has the figures.
 
 The vectors, each of length 1, are scaled by the roots of their shares and joined: 768 numbers in one space, so that stores,
 indexes and recipes see one model. A text that has no known piece for one has none for the other: they share a vocabulary.
