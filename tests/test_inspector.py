@@ -239,7 +239,7 @@ def test_ways_that_brought_nothing_take_no_room(page, server):
     opened(page, server)
     page.select_option("#recipe", "memsense")
     until(page, "#recipe-text").to_have_text("memsense")
-    assert page.locator(".column[data-route]").count() == 2 and page.locator("#nothing li").count() == 6
+    assert page.locator(".column[data-route]").count() == 5 and page.locator("#nothing li").count() == 3
     until(page, "#nothing").to_contain_text("skipped: no user vectors")
 
 

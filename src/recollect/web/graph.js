@@ -32,15 +32,20 @@ function drawn({ nodes, edges }, pick, choose) {
   const places = settled(nodes, edges), high = [...places.values()].map((place) => place.y);
   const top = Math.min(...high) - 30, bottom = Math.max(...high) + 42; // no room for nothing
   const svg = drawing("svg", { viewBox: `0 ${top} ${WIDTH} ${bottom - top}`, role: "group", "aria-label": `What ${nodes[0].name} is linked to` });
+  const told = new Map(), words = []; // told: how many edges two have between them so far; each further one's words stand a line higher
   for (const edge of edges) {
-    const from = places.get(edge.subject), to = places.get(edge.object);
+    const from = places.get(edge.subject), to = places.get(edge.object), pair = [edge.subject, edge.object].sort().join("\n");
+    const line = told.get(pair) ?? 0;
+    told.set(pair, line + 1);
     if (!from || !to) continue;
-    svg.append(drawing("line", { x1: from.x, y1: from.y, x2: to.x, y2: to.y }),
+    svg.append(drawing("line", { x1: from.x, y1: from.y, x2: to.x, y2: to.y }));
+    words.push(
       drawing("text", {
-        class: "edge", x: (from.x + to.x) / 2, y: (from.y + to.y) / 2 - 3, tabindex: 0, role: "button",
+        class: "edge", x: (from.x + to.x) / 2, y: (from.y + to.y) / 2 - 3 - 14 * line, tabindex: 0, role: "button",
         "aria-label": `${edge.subject} ${edge.predicate.replaceAll("_", " ")} ${edge.object}: the memory that says so`, ...pressed(() => choose(edge.record)),
       }, short(edge.predicate.replaceAll("_", " "), 24)));
   }
+  svg.append(...words);
   for (const node of nodes) {
     const { x, y } = places.get(node.name), said = `${node.name}, ${node.type}, ${node.mentions} mentions`;
     svg.append(drawing("g", {
