@@ -45,7 +45,7 @@ def test_the_length_of_a_record_is_charged_and_told(memory):
     hit = next(hit for hit in answer if hit.id == "long")
     toll = next(one for one in pieces(hit, answer) if one.what == "toll")
     whole = fsum(place.contribution for place in hit.routes.values())
-    assert toll.lost and toll.value == pytest.approx(whole * (1 - hit.explain["parts"] ** -0.3))
+    assert toll.lost and toll.value == pytest.approx(whole * (1 - hit.explain["parts"] ** -0.4))
 
 
 def test_who_was_left_out_knows_how_narrowly(memory):

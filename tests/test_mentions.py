@@ -46,7 +46,7 @@ REFUSED = [
 
 @pytest.mark.parametrize(("field", "given", "taken"), FORMS)
 def test_every_form_is_taken(open_memory, field, given, taken):
-    memory = open_memory()
+    memory = open_memory(extractor="none")
     first = memory.remember("Rajesh plans a vacation", **{field: given})
     second = memory.amend(memory.remember("Another"), **{field: given})
     assert [getattr(memory.get(one), field) for one in (first, second)] == [taken, taken]

@@ -337,6 +337,7 @@ def test_both_directions_hold_little_at_a_time(tmp_path):
     notes = [{"text": f"Note {number} of many", "id": f"m{number}"} for number in range(count)]
     with Memory.open(str(tmp_path / "here.db"), owner="alice", embedder="none", clock=NOW) as memory:
         memory.remember_many(notes)
+        memory.flush(60)  # nobody else holds any
         lines = list(lines_of(memory.holdings(), "alice", {}))
         alive = [living(Record) for number, _ in enumerate(memory.holdings()) if number % 700 == 0]
         assert len(alive) == 5 and max(alive) < min(alive) + 600, alive

@@ -63,7 +63,7 @@ class BesideStore:
         """The store's, and how the indexes stand."""
         return self.inner.status(owner) | {"indexes": [one.status(owner) for one in self.indexes]}
 
-    def told(self, paths: Iterable[str]) -> None:
+    def wrote(self, paths: Iterable[str]) -> None:
         """Something was written past `write`."""
         paths = list(dict.fromkeys(paths))
         for one in self.indexes:
@@ -178,7 +178,7 @@ class _Outbox:
         stored = self._own.settle(space, done)
         if stored:
             keys = list(dict.fromkeys(job.key for job, vector in done if vector is not None))
-            self._store.told(record.owner for record in self._store.inner.records(keys))
+            self._store.wrote(record.owner for record in self._store.inner.records(keys))
         return stored
 
 
