@@ -17,7 +17,7 @@ MOST = 40  # names of one text
 LONGEST = 60  # characters of a name
 _CLITICS = frozenset({"ve", "ll", "re", "d", "m", "t"})
 _CAPITAL = r"[A-ZÀ-ÖØ-ÞĀĂĄĆČĎĐĒĘĚĢĪĶĻŁŃŅŇŌŐŘŚŞŠŢŤŪŮŰŹŻŽА-ЯЁΑ-Ω]"
-_WORD = rf"{_CAPITAL}[\w'’&-]*(?:\.(?=[\w]))?[\w'’&-]*"
+_WORD = rf"{_CAPITAL}[\w'’&-]*(?:\.(?=\w)[\w'’&-]*)?"  # matches in one way only: in two, a list of names takes for ever
 # A run of capitalised words, small words that names have in their middle allowed between them.
 NAME = rf"{_WORD}(?: (?:(?:of|de|da|del|di|la|van|von|der|den|and the|for|&|the) )?{_WORD})*"
 _NAMES = re.compile(rf"(?<![\w@#./])(?:{NAME})")
