@@ -18,7 +18,10 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 K1, B = 1.2, 0.75
-FLAT = 8192  # postings up to which one pass over all of them is quickest (scripts/bench)
+SUMMED = 65_536  # postings up to which one pass over all of them is quickest (scripts/bench)
+DENSE = 16  # so many times as many slots as postings make a pass over the slots slower than one over the postings
+SLACK = 1e-9  # more than the order of additions can move a score
+TOUCHED = 1e-12  # less than any word is worth
 TAIL = 512  # records kept in the dictionary before they become a run
 _NOTHING = (np.empty(0, np.int32), np.empty(0, np.uint8))
 
@@ -86,6 +89,7 @@ class Postings:
         self.total = 0
         self._scores = np.zeros(0)
         self._norm: np.ndarray | None = None
+        self._once = np.zeros(0)  # what a term is worth that a record has once, but for the term's rarity
         self._least_norm = 0.0
 
     def load(self, slots: Sequence[int], blobs: Sequence[bytes], lengths: Sequence[int]) -> None:
@@ -143,17 +147,51 @@ class Postings:
     def best(self, terms: Iterable[int], k: int, mask: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
         """Slots whose BM25 score reaches the k-th best (ties included), and the scores; in no order."""
         found = [(slots, tfs, self._idf(len(slots))) for slots, tfs in map(self.find, terms) if len(slots)]
-        if sum([len(slots) for slots, _, _ in found]) <= FLAT:
-            return self._flat(found, k, mask)
-        found.sort(key=lambda entry: -entry[2])
-        norm, scores = self.norm(), self._scores
+        if not found:
+            return np.empty(0, np.int32), np.empty(0)
+        found.sort(key=lambda entry: len(entry[0]))
+        if sum([len(slots) for slots, _, _ in found]) <= SUMMED:
+            return self._summed(found, k, mask)
+        return self._pruned(found, k, mask)
+
+    def _summed(
+        self, found: Sequence[tuple[np.ndarray, np.ndarray, float]], k: int, mask: np.ndarray | None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """All postings at once, in a handful of calls."""
+        lists = [slots for slots, _, _ in found]
+        slots = np.concatenate(lists)
+        worth = self._worth(slots, np.concatenate([tfs for _, tfs, _ in found]))
+        worth *= np.repeat([idf for _, _, idf in found], [len(slots) for slots in lists])
+        scores = self._scores
+        np.add.at(scores, slots, worth)
+        floor = self._floor(lists, k, mask)
+        # Where the lists touch much of the shelf, looking at all of it in order is quicker than at each place they name.
+        if len(slots) * DENSE < len(scores):
+            slots = _distinct(slots[scores[slots] >= floor])
+            reached = scores[slots]
+            scores[np.concatenate(lists)] = 0.0
+        else:
+            slots = np.flatnonzero(scores >= floor)
+            reached = scores[slots]
+            scores[:] = 0.0
+        if mask is not None:
+            keep = mask[slots]
+            slots, reached = slots[keep], reached[keep]
+        keep = reached >= _kth(reached, k) - SLACK
+        return slots[keep], reached[keep]
+
+    def _pruned(
+        self, found: Sequence[tuple[np.ndarray, np.ndarray, float]], k: int, mask: np.ndarray | None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """From the rarest term on; the frequent ones only for records seen before, once no other can win."""
+        scores = self._scores
         bounds = [self._bound(tfs, idf) for _, tfs, idf in found]
         seen: list[np.ndarray] = []
         candidates: np.ndarray | None = None
         try:
             for number, (slots, tfs, idf) in enumerate(found):
                 rest = math.fsum(bounds[number:])
-                if candidates is None and math.fsum(bounds[:number]) > rest and sum(map(len, seen)) >= k:
+                if candidates is None and math.fsum(bounds[:number]) > rest:
                     candidates = self._settled(seen, k, rest)
                 if candidates is not None:
                     candidates = self._look_up(candidates, slots, tfs, idf, k, rest)
@@ -161,45 +199,43 @@ class Postings:
                 if mask is not None:
                     keep = mask[slots]
                     slots, tfs = slots[keep], tfs[keep]
-                before = scores[slots]
-                scores[slots] = before + idf * (tfs * (K1 + 1)) / (tfs + norm[slots])
-                seen.append(slots if not number else slots[before == 0.0])
+                seen.append(slots)
+                np.add.at(scores, slots, idf * self._worth(slots, tfs))
             if candidates is None:
-                candidates = np.concatenate(seen) if seen else np.empty(0, np.int32)
-            return self._top(candidates, k)
+                touched = np.concatenate(seen)
+                candidates = _distinct(touched[scores[touched] >= self._floor(seen, k, None)])
+            reached = scores[candidates]
+            keep = reached >= _kth(reached, k) - SLACK
+            return candidates[keep], reached[keep]
         finally:
             for slots in seen:
                 scores[slots] = 0.0
 
-    def _flat(
-        self, found: Sequence[tuple[np.ndarray, np.ndarray, float]], k: int, mask: np.ndarray | None
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """The same for few postings: all of them at once, in a handful of calls."""
-        if not found:
-            return np.empty(0, np.int32), np.empty(0)
-        slots = np.concatenate([slots for slots, _, _ in found])
-        tfs = np.concatenate([tfs for _, tfs, _ in found])
-        worth = np.repeat([idf for _, _, idf in found], [len(slots) for slots, _, _ in found])
-        worth = worth * (tfs * (K1 + 1)) / (tfs + self.norm()[slots])
-        if mask is not None:
-            keep = mask[slots]
-            slots, worth = slots[keep], worth[keep]
-        scores = self._scores
-        np.add.at(scores, slots, worth)
-        reached = scores[slots]
-        scores[slots] = 0.0
-        # A record stands here once per term, so the k best records are among the k × terms best entries.
-        keep = reached >= _kth(reached, k * len(found)) - 1e-9
-        slots, first = np.unique(slots[keep], return_index=True)
-        reached = reached[keep][first]
-        keep = reached >= _kth(reached, k) - 1e-9
-        return slots[keep], reached[keep]
+    def _worth(self, slots: np.ndarray, tfs: np.ndarray) -> np.ndarray:
+        """What a term adds to the scores of these records, but for its rarity. Most have it once, and that is a table."""
+        norm = self.norm()
+        worth = self._once.take(slots, mode="clip")
+        more = np.flatnonzero(tfs > 1)
+        if len(more):
+            often = tfs[more].astype(np.float64)
+            worth[more] = often * (K1 + 1) / (often + norm[slots[more]])
+        return worth
+
+    def _floor(self, lists: Sequence[np.ndarray], k: int, mask: np.ndarray | None) -> float:
+        """A score that the k-th best reaches at least: that of the k-th best in the first list that has so many."""
+        for slots in lists:
+            if len(slots) >= k:
+                slots = slots if mask is None else slots[mask[slots]]
+                if len(slots) >= k:
+                    return _kth(self._scores[slots], k) - SLACK
+        return TOUCHED
 
     def norm(self) -> np.ndarray:
         """BM25's length norm of every slot."""
         if self._norm is None:
             mean = self.total / self.records if self.records else 1.0
             self._norm = K1 * (1 - B + B * self.lengths / (mean or 1.0))
+            self._once = (K1 + 1) / (1 + self._norm)
             self._least_norm = float(self._norm.min())
         return self._norm
 
@@ -214,16 +250,13 @@ class Postings:
         most = float(tfs.max())
         return idf * (most * (K1 + 1)) / (most + self._least_norm)
 
-    def _settled(self, seen: list[np.ndarray], k: int, rest: float) -> np.ndarray | None:
+    def _settled(self, seen: Sequence[np.ndarray], k: int, rest: float) -> np.ndarray | None:
         """The records that can still win, sorted, if no unseen one can: else None."""
-        candidates = np.concatenate(seen)
-        reached = self._scores[candidates]
-        threshold = _kth(reached, k)
-        if threshold <= rest:
+        floor = self._floor(seen, k, None)
+        if floor <= rest:
             return None
-        candidates = candidates[reached + rest >= threshold - 1e-9]
-        candidates.sort()
-        return candidates
+        touched = np.concatenate(seen)
+        return _distinct(touched[self._scores[touched] + rest >= floor])
 
     def _look_up(self, candidates: np.ndarray, slots: np.ndarray, tfs: np.ndarray, idf: float, k: int, rest: float) -> np.ndarray:
         at = slots.searchsorted(candidates)
@@ -232,12 +265,7 @@ class Postings:
         hits, tf = candidates[there], tfs[at[there]]
         self._scores[hits] += idf * (tf * (K1 + 1)) / (tf + self.norm()[hits])
         reached = self._scores[candidates]
-        return candidates[reached + rest >= _kth(reached, k) - 1e-9]
-
-    def _top(self, candidates: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-        reached = self._scores[candidates]
-        keep = reached >= _kth(reached, k) - 1e-9
-        return candidates[keep], reached[keep]
+        return candidates[reached + rest >= _kth(reached, k) - SLACK]
 
     def _to_tail(self, slot: int, blob: bytes) -> None:
         self.tail_slots[slot] = blob
@@ -267,9 +295,15 @@ class Postings:
             self._scores = np.zeros(room)
 
 
+def _distinct(slots: np.ndarray) -> np.ndarray:
+    """Sorted, each once."""
+    slots = np.sort(slots)
+    return slots[np.r_[True, slots[1:] != slots[:-1]]] if len(slots) else slots
+
+
 def _kth(values: np.ndarray, k: int) -> float:
     """The k-th largest value; less than all when there are fewer."""
-    if len(values) <= k:
+    if len(values) < k:
         return -math.inf
     values = values.copy()
     values.partition(len(values) - k)

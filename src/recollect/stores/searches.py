@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
+from operator import eq
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -180,17 +182,15 @@ def look_at(shelves: Shelves, where: Where, limit: int, look: Look) -> Found:
 
 
 def _best_first(shelf: Shelf, slots: np.ndarray, scores: np.ndarray, limit: int) -> tuple[list[int], list[float]]:
-    at = shelf.columns["at"][slots]
-    order = np.lexsort((-at, -scores))
-    slots, scores, at = slots[order], scores[order], at[order]
-    keys, ranked = (slots + shelf.base).tolist(), scores.tolist()
-    if ((scores[1:] == scores[:-1]) & (at[1:] == at[:-1])).any():
-        ids, base = shelf.ids, shelf.base
-        keys = [
-            key
-            for *_, key in sorted(zip((-scores).tolist(), (-at).tolist(), [ids[key - base] for key in keys], keys, strict=True))
-        ]
-    return keys[:limit], ranked[:limit]
+    order = scores.argsort()[::-1]
+    places, ranked = slots[order].tolist(), scores[order].tolist()
+    if any(map(eq, ranked, islice(ranked, 1, None))):
+        at, ids = shelf.columns["at"].item, shelf.ids
+        tied = [(-score, -at(slot), ids[slot], slot) for slot, score in zip(places, ranked, strict=True)]
+        tied.sort()
+        places = [slot for *_, slot in tied]
+    base = shelf.base
+    return [base + slot for slot in places[:limit]], ranked[:limit]
 
 
 def _merged(shelves: Shelves, answers: list[tuple[list[int], list[float]]], limit: int) -> Found:
