@@ -68,7 +68,8 @@ def _concerned(recipe: Recipe, query: Query, store: Store) -> bool:
     roles = getattr(store, "roles", None)
     if roles is None:
         return True
-    held = roles(replace(query.where, tenant=query.scope.tenant))
+    where, tenant = query.where, query.scope.tenant
+    held = roles(where if tenant in (where.owner, where.tenant) else replace(where, tenant=tenant))
     if SUMMARY in held and _tells_no_summary(recipe, query):
         return True
     return PART in held or (recipe.sessions == "off" and "session" in held)

@@ -23,6 +23,7 @@ DENSE = 16  # so many times as many slots as postings make a pass over the slots
 SLACK = 1e-9  # more than the order of additions can move a score
 TOUCHED = 1e-12  # less than any word is worth
 TAIL = 512  # records kept in the dictionary before they become a run
+Posted = tuple[np.ndarray, np.ndarray]  # slots, and how often each holds the term
 _NOTHING = (np.empty(0, np.int32), np.empty(0, np.uint8))
 
 
@@ -42,12 +43,14 @@ class Run:
     def __len__(self) -> int:
         return len(self.slots)
 
-    def find(self, term: int) -> tuple[np.ndarray, np.ndarray]:
-        at = int(self.hashes.searchsorted(np.uint64(term)))
-        if at == len(self.hashes) or int(self.hashes[at]) != term:
-            return _NOTHING
-        low, high = self.starts[at], self.starts[at + 1]
-        return self.slots[low:high], self.frequencies[low:high]
+    def find(self, terms: np.ndarray) -> list[tuple[int, int]]:
+        """Where the postings of each term begin and end."""
+        if not len(self.hashes):
+            return [(0, 0)] * len(terms)
+        at = self.hashes.searchsorted(terms)
+        there = (self.hashes.take(at, mode="clip") == terms).astype(np.int64)
+        begin = self.starts.take(at)
+        return list(zip(begin.tolist(), (begin + there * (self.starts.take(at + 1, mode="clip") - begin)).tolist(), strict=True))
 
     def spread(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The parallel arrays again."""
@@ -87,10 +90,10 @@ class Postings:
         self.lengths = np.zeros(0, np.int32)
         self.records = 0
         self.total = 0
+        self._shortest, self._longest = 1 << 30, 0  # so long was a record, ever
         self._scores = np.zeros(0)
-        self._norm: np.ndarray | None = None
-        self._once = np.zeros(0)  # what a term is worth that a record has once, but for the term's rarity
-        self._least_norm = 0.0
+        self._norm: np.ndarray | None = None  # BM25's length norm, by length
+        self._once = np.zeros(0)  # what a term is worth that a record has once, by length, but for the term's rarity
 
     def load(self, slots: Sequence[int], blobs: Sequence[bytes], lengths: Sequence[int]) -> None:
         """Append many records at once; their slots are new."""
@@ -100,7 +103,7 @@ class Postings:
         self.lengths[np.asarray(slots)] = lengths
         self.records += len(slots)
         self.total += sum(lengths)
-        self._norm = None
+        self._measure(min(lengths), max(lengths))
         if len(slots) + len(self.tail_slots) <= TAIL:
             for slot, blob in zip(slots, blobs, strict=True):
                 self._to_tail(slot, blob)
@@ -123,30 +126,30 @@ class Postings:
     def add(self, slot: int, blob: bytes, length: int) -> None:
         """One record's words; its slot is new, or was dropped."""
         self._grow(slot + 1)
-        self._norm = None
         self.lengths[slot] = length
+        self._measure(length, length)
         self.records += 1
         self.total += length
         self._to_tail(slot, blob)
 
-    def find(self, term: int) -> tuple[np.ndarray, np.ndarray]:
-        """Slots that hold the term, each once, and how often they do."""
-        parts = [part for run in self.runs if len((part := run.find(term))[0])]
+    def find(self, terms: Sequence[int]) -> list[Posted]:
+        """For each term the slots that hold it, each once and in order, and how often they do."""
+        wanted = np.array(terms, np.uint64)
+        parts: list[list[Posted]] = [[] for _ in terms]
+        for run in self.runs:
+            for own, (low, high) in zip(parts, run.find(wanted), strict=True):
+                if low < high:
+                    own.append((run.slots[low:high], run.frequencies[low:high]))
         if self.any_stale:
-            parts = [(slots[keep], tfs[keep]) for slots, tfs in parts for keep in (~self.stale[slots],)]
-        if last := self.tail.get(term):
-            parts.append((np.fromiter(last.keys(), np.int32, len(last)), np.fromiter(last.values(), np.uint8, len(last))))
-        if len(parts) == 1 and not last:
-            return parts[0]
-        if not parts:
-            return _NOTHING
-        slots = np.concatenate([slots for slots, _ in parts])
-        order = np.argsort(slots, kind="stable")
-        return slots[order], np.concatenate([tfs for _, tfs in parts])[order]
+            parts = [[(slots[keep], tfs[keep]) for slots, tfs in own for keep in (~self.stale[slots],)] for own in parts]
+        for term, own in zip(terms, parts, strict=True) if self.tail else ():
+            if last := self.tail.get(term):
+                own.append((np.fromiter(last.keys(), np.int32, len(last)), np.fromiter(last.values(), np.uint8, len(last))))
+        return [own[0] if len(own) == 1 else _joined(own) for own in parts]
 
     def best(self, terms: Iterable[int], k: int, mask: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
         """Slots whose BM25 score reaches the k-th best (ties included), and the scores; in no order."""
-        found = [(slots, tfs, self._idf(len(slots))) for slots, tfs in map(self.find, terms) if len(slots)]
+        found = [(slots, tfs, self._idf(len(slots))) for slots, tfs in self.find(list(terms)) if len(slots)]
         if not found:
             return np.empty(0, np.int32), np.empty(0)
         found.sort(key=lambda entry: len(entry[0]))
@@ -213,12 +216,12 @@ class Postings:
 
     def _worth(self, slots: np.ndarray, tfs: np.ndarray) -> np.ndarray:
         """What a term adds to the scores of these records, but for its rarity. Most have it once, and that is a table."""
-        norm = self.norm()
-        worth = self._once.take(slots, mode="clip")
+        norm, lengths = self._norms(), self.lengths.take(slots, mode="clip")
+        worth = self._once.take(lengths, mode="clip")
         more = np.flatnonzero(tfs > 1)
         if len(more):
             often = tfs[more].astype(np.float64)
-            worth[more] = often * (K1 + 1) / (often + norm[slots[more]])
+            worth[more] = often * (K1 + 1) / (often + norm[lengths[more]])
         return worth
 
     def _floor(self, lists: Sequence[np.ndarray], k: int, mask: np.ndarray | None) -> float:
@@ -230,14 +233,16 @@ class Postings:
                     return _kth(self._scores[slots], k) - SLACK
         return TOUCHED
 
-    def norm(self) -> np.ndarray:
-        """BM25's length norm of every slot."""
+    def _norms(self) -> np.ndarray:
         if self._norm is None:
             mean = self.total / self.records if self.records else 1.0
-            self._norm = K1 * (1 - B + B * self.lengths / (mean or 1.0))
+            self._norm = K1 * (1 - B + B * np.arange(self._longest + 1) / (mean or 1.0))
             self._once = (K1 + 1) / (1 + self._norm)
-            self._least_norm = float(self._norm.min())
         return self._norm
+
+    def _measure(self, shortest: int, longest: int) -> None:
+        self._shortest, self._longest = min(shortest, self._shortest), max(longest, self._longest)
+        self._norm = None
 
     def nbytes(self) -> int:
         return sum(len(run) * 5 + len(run.hashes) * 16 for run in self.runs) + self.lengths.nbytes * 6
@@ -248,7 +253,7 @@ class Postings:
     def _bound(self, tfs: np.ndarray, idf: float) -> float:
         """No record gets more than this from a term."""
         most = float(tfs.max())
-        return idf * (most * (K1 + 1)) / (most + self._least_norm)
+        return idf * (most * (K1 + 1)) / (most + float(self._norms()[self._shortest]))
 
     def _settled(self, seen: Sequence[np.ndarray], k: int, rest: float) -> np.ndarray | None:
         """The records that can still win, sorted, if no unseen one can: else None."""
@@ -263,7 +268,7 @@ class Postings:
         at[at == len(slots)] = 0
         there = slots[at] == candidates
         hits, tf = candidates[there], tfs[at[there]]
-        self._scores[hits] += idf * (tf * (K1 + 1)) / (tf + self.norm()[hits])
+        self._scores[hits] += idf * self._worth(hits, tf)
         reached = self._scores[candidates]
         return candidates[reached + rest >= _kth(reached, k) - SLACK]
 
@@ -293,6 +298,14 @@ class Postings:
             self.lengths = np.concatenate([self.lengths, np.zeros(room - len(self.lengths), np.int32)])
             self.stale = np.concatenate([self.stale, np.zeros(room - len(self.stale), bool)])
             self._scores = np.zeros(room)
+
+
+def _joined(parts: Sequence[Posted]) -> Posted:
+    if not parts:
+        return _NOTHING
+    slots = np.concatenate([slots for slots, _ in parts])
+    order = np.argsort(slots, kind="stable")
+    return slots[order], np.concatenate([tfs for _, tfs in parts])[order]
 
 
 def _distinct(slots: np.ndarray) -> np.ndarray:

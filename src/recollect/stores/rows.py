@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections import deque
 from dataclasses import fields
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from itertools import repeat
+from operator import call
 from types import MappingProxyType
 
 from ..errors import InvalidRecord
@@ -62,6 +66,7 @@ def mentions_of(record: Record) -> tuple[str | None, str | None, str | None] | N
     )  # fmt: skip
 
 
+@lru_cache(maxsize=4096)
 def entities_of(column: str | None) -> tuple[Entity, ...]:
     """A record's entities from their column."""
     rows = json.loads(column) if column else ()
@@ -92,15 +97,16 @@ def record_of(row: tuple, owner: str) -> Record:
     (_, _, id, text, kind, role, agent, project, session, turn, speaker, at, recorded_at, valid_from, valid_to, superseded_by,
      superseded_at, tags, quality, confidence, reinforced, source, views, metadata, entities, links, dates) = row  # fmt: skip
     record = _new(Record)
+    happened = moment(at)
     values = (
-        id, owner, text, kind, role, agent, project, session, turn, speaker, moment(at), moment(recorded_at),
+        id, owner, text, kind, role, agent, project, session, turn, speaker, happened,
+        happened if at == recorded_at else moment(recorded_at),
         moment(valid_from), moment(valid_to), superseded_by, moment(superseded_at),
         tuple(json.loads(tags)) if tags else (), quality, confidence, reinforced, source,
         MappingProxyType(json.loads(views)) if views else EMPTY, MappingProxyType(json.loads(metadata)) if metadata else EMPTY,
         entities_of(entities) if entities else (), links_of(links) if links else (), dates_of(dates) if dates else (),
     )  # fmt: skip
-    for put, value in zip(_PUT, values, strict=True):
-        put(record, value)
+    deque(map(call, _PUT, repeat(record), values), maxlen=0)
     return record
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from itertools import islice
+from itertools import groupby, islice
 from operator import eq
 from typing import TYPE_CHECKING
 
@@ -185,10 +185,12 @@ def _best_first(shelf: Shelf, slots: np.ndarray, scores: np.ndarray, limit: int)
     order = scores.argsort()[::-1]
     places, ranked = slots[order].tolist(), scores[order].tolist()
     if any(map(eq, ranked, islice(ranked, 1, None))):
-        at, ids = shelf.columns["at"].item, shelf.ids
-        tied = [(-score, -at(slot), ids[slot], slot) for slot, score in zip(places, ranked, strict=True)]
-        tied.sort()
-        places = [slot for *_, slot in tied]
+        at, ids, first = shelf.columns["at"].item, shelf.ids, 0
+        for _, equals in groupby(ranked):
+            last = first + len(list(equals))
+            if last > first + 1:
+                places[first:last] = sorted(places[first:last], key=lambda slot: (-at(slot), ids[slot]))
+            first = last
     base = shelf.base
     return [base + slot for slot in places[:limit]], ranked[:limit]
 
@@ -214,7 +216,7 @@ def _all(shelf: Shelf, mask: np.ndarray | None, text: str) -> tuple[np.ndarray, 
     for language in shelf.languages:
         wanted = [term_hash(term) for term in query_terms(text, [language])]
         spoken = shelf.columns["language"][: shelf.size] == shelf.names.codes.get(language, -1)
-        for slots in sorted((shelf.postings.find(term)[0] for term in wanted), key=len):
+        for slots in sorted([slots for slots, _ in shelf.postings.find(wanted)], key=len):
             held = np.zeros(shelf.size, bool)
             held[slots] = True
             spoken = spoken & held
@@ -226,7 +228,7 @@ def _all(shelf: Shelf, mask: np.ndarray | None, text: str) -> tuple[np.ndarray, 
 def _shares(
     postings: Postings, wanted: Sequence[int], mask: np.ndarray | None, share: float, second: tuple[int, float] | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    held = [slots for slots, _ in map(postings.find, wanted) if len(slots)]
+    held = [slots for slots, _ in postings.find(wanted) if len(slots)]
     if not held:
         return NOTHING
     slots, counts = np.unique(np.concatenate(held), return_counts=True)

@@ -10,6 +10,7 @@ import json
 import secrets
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 
 from ..ports import Add, Change, Holding, Receipt
 from ..records import check_owner
@@ -34,7 +35,8 @@ class SqliteStore:
     def __init__(self, path: str, *, busy_seconds: float = BUSY_SECONDS) -> None:
         self.q = sql.blocks("sqlite/queries.sql")
         self.file = SqliteFile(path, busy_seconds=busy_seconds)
-        self._shelves = shelves = Shelves(SqliteReads(self.file, self.q))
+        self._reads = SqliteReads(self.file, self.q)
+        self._shelves = shelves = Shelves(self._reads)
         self.resolve, self.select = shelves.resolve, shelves.select
         self.facts, self.records, self.roles = shelves.facts, shelves.records, shelves.roles
         self.lexical = ShelfLexical(shelves)
@@ -54,6 +56,10 @@ class SqliteStore:
         size = sum(len(change.record.text) + 800 for change in changes if isinstance(change, Add))
         with self.file.writing(size) as connection:
             return self._writing(connection).apply(owner, changes, indexes)
+
+    def steady(self, owner: str) -> AbstractContextManager:
+        """Inside, this thread asks the file only once whether anything is new: for the steps of one answer."""
+        return self._reads.steady
 
     def told(self, owner: str, digests: Sequence[bytes], now: int) -> dict[bytes, int]:
         """Keys of the records that were told so and may still be repeated."""

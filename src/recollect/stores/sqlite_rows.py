@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import threading
 from collections.abc import Iterable, Iterator, Sequence
 from types import SimpleNamespace
 
@@ -18,16 +19,35 @@ from .writing import Row
 LOW = 0xFFFFFFFF
 
 
+class Steady(threading.local):
+    """`with steady:` this thread asks the file only once whether anybody has committed."""
+
+    deep = 0
+    pulse: tuple[int, int] | None = None
+
+    def __enter__(self) -> None:
+        self.deep += 1
+
+    def __exit__(self, *error: object) -> None:
+        self.deep -= 1
+        self.pulse = None
+
+
 class SqliteReads:
     """What shelves ask; see `shelves.Reads`."""
 
     def __init__(self, file: SqliteFile, queries: SimpleNamespace) -> None:
         self.file, self.q = file, queries
         self._paths: dict[int, str] = {}
-        self.reading, self.snapshot = file.reading, file.snapshot
+        self.reading, self.snapshot, self.steady = file.reading, file.snapshot, Steady()
 
     def pulse(self, path: str) -> tuple[int, int]:
-        return self.file.pulse()
+        steady = self.steady
+        if not steady.deep:
+            return self.file.pulse()
+        if steady.pulse is None or not self.fresh(steady.pulse):
+            steady.pulse = self.file.pulse()
+        return steady.pulse
 
     def fresh(self, pulse: tuple[int, int]) -> bool:
         return pulse[1] == self.file.writes
@@ -220,4 +240,4 @@ def span(number: int) -> tuple[int, int]:
 
 def keys_json(keys: Iterable[int]) -> str:
     """A list of keys as one SQL parameter."""
-    return json.dumps(list(keys))
+    return str(list(keys))  # of whole numbers that is JSON, in a third of the time

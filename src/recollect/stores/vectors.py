@@ -17,12 +17,13 @@ import numpy as np
 
 from ..errors import InvalidVector
 
-CODED = 4096  # records from which scanning codes beats scanning float32 (scripts/bench prints where)
+CODED = 4096  # vectors from which scanning codes beats scanning float32 (scripts/bench prints where)
 PATIENCE = 2  # searches a lane is scanned as it is: making codes takes longer than a few scans, and may never be paid back
 HELD_BYTES = 256 << 20  # float32 kept in memory for a coded lane; beyond it finalists are read from the file
-# From here turbovec's own first pass is coarser: a wider margin must be kept (measured on random vectors), and so many be asked
-# for at least, since what that pass leaves out no margin brings back.
-STAGED, STAGED_LEAST = 32_768, 100
+STAGED = 32_768  # vectors from which turbovec's own first pass is coarser. Below, three bits take half the time of four
+# Kept between an estimate and a cosine, in standard errors; nominated beyond the number asked for; nominated at least, since what
+# the coarser pass leaves out no margin brings back. Measured on random vectors, the hard case.
+MARGINS = {3: (3.0, 34, 0), 4: (4.0, 8, 0), "staged": (8.0, 8, 64)}
 MOST_NOMINATED = 4096
 Fetch = Callable[[Sequence[int]], Mapping[int, np.ndarray]]
 
@@ -57,7 +58,9 @@ class Lane:
         self.count = count
         if self.block is not None:
             self.block[first:count] = block
-        if self.codes is not None:
+        if self.codes is not None and self.codes.bit_width == 3 and count >= STAGED:
+            self.codes = None  # made anew, with four bits, when it is next searched
+        elif self.codes is not None:
             self.codes.add(_padded(block))
 
     def drop(self, slot: int) -> None:
@@ -119,8 +122,8 @@ class Lane:
 
     def _nominate(self, query: np.ndarray, k: int, allowed: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
         room = self.count if allowed is None else int(np.count_nonzero(allowed))
-        sigmas, least = (4.0, 0) if self.count < STAGED else (8.0, STAGED_LEAST)
-        wanted = min(room, max(k + max(8, k // 4), least))
+        sigmas, more, least = MARGINS["staged" if self.count >= STAGED else self.codes.bit_width]
+        wanted = min(room, max(k + max(more, k // 4), least))
         asked = _padded(query[None, :])
         while True:
             estimates, rows = self.codes.search(asked, k=wanted, mask=allowed)
@@ -152,7 +155,8 @@ class Lane:
             from turbovec import TurboQuantIndex
         except ImportError:
             return
-        codes = TurboQuantIndex(-(-self.dimension // 8) * 8, 4)
+        coarse = self.count < STAGED and STAGED * self.dimension * 4 <= HELD_BYTES
+        codes = TurboQuantIndex(-(-self.dimension // 8) * 8, 3 if coarse else 4)
         codes.add(_padded(self.block[: self.count]))
         codes.prepare()
         self.codes = codes
