@@ -171,23 +171,26 @@ def phrases(languages: tuple[str, ...]) -> Mapping[str, tuple[Phrase, ...]]:
 
 
 class Triggers(NamedTuple):
-    """Words without which, figures aside, a text has no date: one of `alone`, or of `units` with one of `counts`."""
+    """Words without which, figures aside, a text has no date: one of `alone`, or of a language's units with one of its counts."""
 
     alone: frozenset[str]
-    units: frozenset[str]
-    counts: frozenset[str]
+    pairs: tuple[tuple[frozenset[str], frozenset[str]], ...]
 
 
 @cache
 def triggers() -> Triggers:
-    """Of all languages together; of a phrase its longest word, which says most."""
-    said: dict[str, set[str]] = {}
-    for found in phrases(LANGUAGES).values():
-        for phrase in found:
+    """Of all languages; of a phrase its longest word, which says most. Units go with their own language: "an" is a French year."""
+    alone: set[str] = set()
+    pairs = []
+    for language in LANGUAGES:
+        said: dict[str, set[str]] = {}
+        for phrase in (phrase for found in phrases((language,)).values() for phrase in found):
             for kind, value in phrase.says.items():
                 if kind != "number" or value != 1:  # "a" is everywhere
                     said.setdefault(kind, set()).add(max(phrase.words, key=len))
-    alone = said["day"].union(*(said[kind] for kind in ("month", "weekday", "season", "during", "feast", "recent")))
-    alone |= {max(p.words, key=len) for found in phrases(LANGUAGES).values() for p in found if p.says.get("unit") == "e"}
-    counts = said["turn"].union(*(said[kind] for kind in ("ago", "led", "ahead", "number", "before", "after")))
-    return Triggers(frozenset(alone), frozenset(said["unit"]), frozenset(counts | {"in", "dans", "через"}))
+                if kind == "unit" and value == "e":
+                    alone.add(max(phrase.words, key=len))
+        alone.update(*(said.get(kind, ()) for kind in ("day", "month", "weekday", "season", "during", "feast", "recent")))
+        counts = set().union(*(said.get(kind, ()) for kind in ("turn", "ago", "led", "ahead", "number", "before", "after", "in")))
+        pairs.append((frozenset(said["unit"]), frozenset(counts)))
+    return Triggers(frozenset(alone), tuple(pairs))

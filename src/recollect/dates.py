@@ -79,7 +79,9 @@ def likely(text: str) -> bool:
     """Whether it is worth reading closely: has the text words or figures that dates have?"""
     lower = text.lower()
     words, known = set(_WORD.findall(lower)), triggers()
-    if not words.isdisjoint(known.alone) or not (words.isdisjoint(known.units) or words.isdisjoint(known.counts)):
+    if not words.isdisjoint(known.alone):
+        return True
+    if any(not (words.isdisjoint(units) or words.isdisjoint(counts)) for units, counts in known.pairs):
         return True
     return _FIGURES.search(text) is not None or (not lower.isascii() and _HAN.search(text) is not None)
 
