@@ -179,7 +179,7 @@ class Triggers(NamedTuple):
 
 @cache
 def triggers() -> Triggers:
-    """Of all languages; of a phrase its longest word, which says most. Units go with their own language: "an" is a French year."""
+    """Of all languages; of a phrase its longest word, which says most. Units count with their own language: "an" is French, too."""
     alone: set[str] = set()
     pairs = []
     for language in LANGUAGES:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 SHELVES_BYTES = 4 << 30
 AT_HAND = 4096  # records kept at hand, none of them longer than this
-LOADED_AT_ONCE = 4096  # vectors: a lane is read in pieces, so that it is never in memory twice
+LOADED_AT_ONCE = 4096  # vectors, or records: a lane and a shelf are read in pieces, so that they are never in memory twice
 LOW = 0xFFFFFFFF
 ORDERS = ("newest", "oldest", "turns", "latest")
 Block = Sequence[tuple[int, bytes]]  # slots and their vectors, float32, little-endian
@@ -227,6 +227,7 @@ class Shelves:
 
     def _loaded(self, shelf: Shelf, space: str, view: str, number: int, dimension: int) -> Lane:
         lane = Lane(number, space, view, dimension, lambda slots: self._fetch(shelf.owner, number, slots))
+        lane.reserve(shelf.size)
         # No further than the shelf has come: what was committed since will be told by the change log.
         for block in self.reads.lane_blocks(shelf.owner, number, shelf.size, LOADED_AT_ONCE):
             _put(lane, block)
@@ -242,7 +243,8 @@ class Shelves:
 
     def _extend(self, shelf: Shelf, next_slot: int) -> None:
         if next_slot > shelf.size:
-            shelf.extend(self.reads.columns(shelf.owner, shelf.size, next_slot))
+            starts = range(shelf.size, next_slot, LOADED_AT_ONCE)
+            shelf.extend(self.reads.columns(shelf.owner, one, min(one + LOADED_AT_ONCE, next_slot)) for one in starts)
 
     def _follow(self, shelf: Shelf, next_slot: int, change: int) -> bool:
         """Catch up. False when the log no longer reaches back to where the shelf stands."""

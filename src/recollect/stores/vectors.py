@@ -46,6 +46,10 @@ class Lane:
     def __len__(self) -> int:
         return self.count - self.gone
 
+    def reserve(self, count: int) -> None:
+        """Make room for so many at once, as far as they will be held: growing copies."""
+        self._grow(min(count, HELD_BYTES // (4 * self.dimension)), count)
+
     def put(self, slots: Sequence[int], block: np.ndarray) -> None:
         """Add or replace vectors."""
         slots = np.asarray(slots, np.int64)
