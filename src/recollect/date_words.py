@@ -179,7 +179,7 @@ class Triggers(NamedTuple):
 
 @cache
 def triggers() -> Triggers:
-    """Of all languages; of a phrase its longest word, which says most. Units count with their own language: "an" is French, too."""
+    """Of all languages; of a phrase its longest word, which says most. A unit counts within its language: "an" is French."""
     alone: set[str] = set()
     pairs = []
     for language in LANGUAGES:
