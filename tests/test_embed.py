@@ -196,7 +196,7 @@ def test_an_inline_model_is_asked_in_the_write_itself(store):
     toy = Toy(TEXTS, inline=True)
     with closing(memory_on(store, embedder=toy, recipe="opencouch")) as memory:
         memory.remember("beach", id="m1")
-        assert toy.told == ["beach"] and memory._worker._thread is None
+        assert toy.told == ["beach"] and memory._crew.worker._thread is None
         assert set(memory.recall("Goa")[0].routes) == {"vector(semantic)"}
 
 
@@ -274,7 +274,7 @@ def test_a_question_takes_up_what_a_process_left_behind_even_before_the_first_ve
     toy.trouble, now[0] = None, 9000.0
     with closing(memory_on(store, embedder=toy, recipe="opencouch", wall=lambda: now[0])) as memory:
         assert "1 texts wait" in reasons(memory.recall("Goa"))["vector(semantic)"]
-        assert memory._worker.wait(10) and names(memory.recall("Goa")) == ["m1"]
+        assert memory._crew.worker.wait(10) and names(memory.recall("Goa")) == ["m1"]
 
 
 def test_waits_grow_and_a_text_is_never_dropped(store):
@@ -307,9 +307,9 @@ def test_the_thread_lives_only_while_there_is_work(memory):
         memory.remember(f"Goa {time.monotonic_ns()}")
         assert memory.flush(10) == 0
         deadline = time.monotonic() + 5
-        while memory._worker._thread is not None and time.monotonic() < deadline:
+        while memory._crew.worker._thread is not None and time.monotonic() < deadline:
             time.sleep(0.005)
-        assert memory._worker._thread is None
+        assert memory._crew.worker._thread is None
 
 
 def test_a_text_that_changes_while_it_is_embedded_keeps_no_old_vector(store):

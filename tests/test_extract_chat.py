@@ -34,7 +34,7 @@ def server():
 def now(monkeypatch):
     """What the clock of the outbox says, in a list of one."""
     clock = [1e9]
-    monkeypatch.setattr("recollect.memory.seconds", lambda: clock[0])
+    monkeypatch.setattr("recollect.crew.seconds", lambda: clock[0])
     return clock
 
 
@@ -174,7 +174,7 @@ def test_a_stalled_server_holds_up_nobody(server):
 def test_the_same_question_has_the_same_key_after_a_crash(server, now, tmp_path, monkeypatch):
     server.reply = lambda body: answer(facts=[fact("user", "lives_in", "Goa")])
     with opened(server, tmp_path / "memory.db") as memory:
-        monkeypatch.setattr(memory._reader, "_keep", lambda *_: (_ for _ in ()).throw(OSError("the power went")))
+        monkeypatch.setattr(memory._crew.reader, "_keep", lambda *_: (_ for _ in ()).throw(OSError("the power went")))
         memory.remember("I live in Goa.")
         memory.flush(10)
         assert facts(memory) == []

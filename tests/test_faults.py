@@ -240,7 +240,7 @@ def test_remembering_never_waits_for_the_embedder(store, trouble):
     assert len(answer) == 5 and memory.status()["waiting"] == 10
     toy.trouble = None
     started = time.monotonic()
-    memory._worker.stop(0)  # not waited for: it sleeps on a daemon thread
+    memory._crew.worker.stop(0)  # not waited for: it sleeps on a daemon thread
     store.close()
     assert time.monotonic() - started < 2
 

@@ -94,6 +94,7 @@ ORDER = (
     "access",
     "settings",
     "opening",
+    "crew",
     "memory",
     "traces",
     "aio",

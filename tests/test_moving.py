@@ -31,7 +31,7 @@ def furnish(store, count: int = 1203) -> None:
     toy.trouble = lambda rows: 1 / 0
     with_vectors.remember("Newer", id="new", supersedes="m0", links=[("Priya", "lives in", "Goa")])
     with_vectors.update_settings(rrf_k=7)
-    with_vectors._worker.stop(5)
+    with_vectors._crew.worker.stop(5)
     plain = memory_on(store, owner="acme")
     plain.remember("Alice is a nurse.", kind="identity", id="t1", vectors={"full": [0.6, 0.8]})
 

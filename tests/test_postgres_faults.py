@@ -179,7 +179,7 @@ def test_vectors_that_waited_come_when_the_server_is_back(crashing, url):
     toy = Toy()
     toy.trouble = lambda rows: (crashing.crash("immediate"), rows)[1]  # it goes while the model thinks
     with opened(url + "&wait=1", embedder=toy) as memory:
-        memory._worker._lease = 1.0  # seconds until somebody else, or the same, may try again
+        memory._crew.worker._lease = 1.0  # seconds until somebody else, or the same, may try again
         memory.remember("Goa", id="goa")
         wait_for(lambda: not crashing.up, "the worker has asked")
         toy.trouble = None

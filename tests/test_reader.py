@@ -123,13 +123,13 @@ def test_reading_waits_while_somebody_writes(tmp_path, monkeypatch):
 def test_a_crash_costs_nothing_but_time(tmp_path, monkeypatch):
     """The process dies between the answer and the write: the job is there, and due again when its lease ends."""
     now, extractor = [1e9], Slow()
-    monkeypatch.setattr("recollect.memory.seconds", lambda: now[0])
+    monkeypatch.setattr("recollect.crew.seconds", lambda: now[0])
     memory = opened(tmp_path, extractor=extractor)
     note = memory.remember("I live in Goa.")
     memory.flush()
     assert facts(memory) == ["User lives in Goa"]
     with monkeypatch.context() as broken:
-        broken.setattr(memory._reader, "_keep", lambda *_: (_ for _ in ()).throw(OSError("the power went")))
+        broken.setattr(memory._crew.reader, "_keep", lambda *_: (_ for _ in ()).throw(OSError("the power went")))
         other = memory.remember("I own a boat.")
         memory.flush(5)
         assert facts(memory) == ["User lives in Goa"] and memory.get(other).text == "I own a boat."
@@ -144,7 +144,7 @@ def test_a_crash_costs_nothing_but_time(tmp_path, monkeypatch):
 def test_an_answer_that_comes_twice_is_learned_from_once(tmp_path, monkeypatch):
     """Two were at one job, because the first took longer than its lease."""
     now = [1e9]
-    monkeypatch.setattr("recollect.memory.seconds", lambda: now[0])
+    monkeypatch.setattr("recollect.crew.seconds", lambda: now[0])
     inside, go_on = threading.Event(), threading.Event()
 
     class Stuck(Slow):
@@ -159,7 +159,7 @@ def test_an_answer_that_comes_twice_is_learned_from_once(tmp_path, monkeypatch):
         now[0] += reader.SLOW_LEASE + 1
         assert quick.flush(5) == 0 and facts(quick) == ["User lives in Goa"]
         go_on.set()
-        assert slow._reader.wait(10)
+        assert slow._crew.reader.wait(10)
         assert facts(slow) == ["User lives in Goa"]
         assert [fact.reinforced for fact in slow.list(roles=["derived"], timeless=True)] == [0]
 
@@ -204,7 +204,7 @@ def test_what_was_replaced_before_it_was_read_holds_no_longer(open_memory):
 
 def test_what_cannot_be_read_is_tried_again_then_given_up(open_memory, monkeypatch):
     now = [1e9]
-    monkeypatch.setattr("recollect.memory.seconds", lambda: now[0])
+    monkeypatch.setattr("recollect.crew.seconds", lambda: now[0])
     extractor = Slow(*[RuntimeError(f"stumbled {n}") for n in range(reader.ATTEMPTS)])
     memory = open_memory(extractor=extractor, embedder="none")
     note = memory.remember("I live in Goa.")

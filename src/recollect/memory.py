@@ -20,21 +20,21 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from . import consolidate, conversations, feedback, moving, summaries, upkeep
 from .asking import Named, days_of, hops_of, id_of, limit_of, name_of, query_of, question_of, sight
+from .crew import Crew
 from .dead_letters import DeadLetters
-from .embed import GRACE, Embedding, Worker
+from .embed import Embedding
 from .errors import RecordChanged, StoreUnavailable, UnknownRecord
 from .explain import Explanation, explain_answer, why_not
 from .gather import pointed
 from .ingest import Draft, Ids, drafts
 from .inspection import Inspection, inspect
 from .messages import read_messages
-from .opening import Clock, now, open_beside, open_embedding, open_extractor, open_judges, open_summariser, seconds
+from .opening import Clock, now, open_beside, open_embedding, open_extractor, open_judges, open_summariser
 from .paging import keys_after
 from .pen import Pen
-from .ports import Change, Embedder, Extractor, Forget, Holding, Neighborhood, Node, Receipt, Reranker
+from .ports import Change, Embedder, Extractor, Holding, Neighborhood, Node, Receipt, Reranker
 from .query import Query, Where
 from .rankings import Answer
-from .reader import Reader, Turns
 from .recall import recall
 from .recipes import Recipe, as_recipe
 from .records import EMPTY, SHOWN, Record, Scope, micros
@@ -43,7 +43,6 @@ from .repeats import OFF, Dedup
 from .rerank import Judges
 from .settings import Settings, checked_live, live_recipe, load
 from .summarise_chat import ByChat
-from .tellings import confirming
 
 if TYPE_CHECKING:
     from .ports import Store, Summariser
@@ -56,16 +55,14 @@ class Memory:
 
     def __init__(
         self, store: Store, scope: Scope, *, embedding: Embedding | None, recipe: Recipe, clock: Clock,
-        worker: Worker | None = None, summariser: Summariser | None = None, judges: Judges | None = None,
-        extractor: Extractor | None = None, reader: Reader | None = None, turns: Turns | None = None, dedup: Dedup = OFF,
+        summariser: Summariser | None = None, judges: Judges | None = None, extractor: Extractor | None = None,
+        dedup: Dedup = OFF, crew: Crew | None = None,
     ) -> None:  # fmt: skip
         self.scope = scope
         self._store, self._embedding, self._base, self._clock = store, embedding, recipe, clock
         self._judges, self._pen = judges, Pen(store, scope, embedding, self._now, Ids(), {}, extractor)
         self._dedup, self._summariser = dedup, summariser or summaries.RULES
-        self._worker = worker or (Worker(store, embedding, confirming(dedup.alike)) if embedding is not None else None)
-        self._turns = turns or Turns()
-        self._reader = reader or self._reading(extractor)
+        self._crew = crew or Crew(store, embedding, extractor, dedup, lambda owner, read: self._pen.of(owner).learning(read))
         self._live: tuple[Mapping[str, Any], Recipe] | None = None
 
     @classmethod
@@ -105,16 +102,15 @@ class Memory:
         own = {"embedding": embedding, "clock": clock or now, "summariser": summariser, "judges": judges}
         own |= {"extractor": reads, "dedup": Dedup.of(settings.dedup if dedup is None else dedup)}
         memory = _kind(cls, settings)(store, scope, recipe=base, **own)
-        memory._resume()
+        memory._crew.resume()
         return memory
 
     def for_owner(self, owner: str | Scope) -> Memory:
         """The same open store for another owner. Close only the first memory."""
         scope = owner if isinstance(owner, Scope) else Scope(owner=owner)
         return type(self)(
-            self._store, scope, recipe=self._base, embedding=self._embedding, clock=self._clock, worker=self._worker,
-            summariser=self._summariser, judges=self._judges, extractor=self._pen.extractor, dedup=self._dedup,
-            reader=self._reader, turns=self._turns,
+            self._store, scope, recipe=self._base, embedding=self._embedding, clock=self._clock, summariser=self._summariser,
+            judges=self._judges, extractor=self._pen.extractor, dedup=self._dedup, crew=self._crew,
         )  # fmt: skip
 
     # Write
@@ -148,7 +144,7 @@ class Memory:
 
     def amend(self, id: Named, *, expected: Record | None = None, **fields: Any) -> Record:
         """Change fields of a record; a changed text is searched anew and embedded again. `expected`: only if it is still this."""
-        with self._turns.of(self.scope.owner):
+        with self._crew.turn(self.scope.owner):
             old = self.get(id)
             self._put(old.owner, self._pen.revising(old, fields, expected))
         return self.get(old.id)
@@ -167,7 +163,7 @@ class Memory:
 
     def forget(self, id: Named, *, expected: Record | None = None) -> dict[str, Any]:
         """Remove a record and everything made from it. The receipt says what was removed from where."""
-        with self._turns.of(self.scope.owner):
+        with self._crew.turn(self.scope.owner):
             record = self.get(id)
             receipt = self._put(record.owner, self._pen.forgetting(record, expected))
         beside = {"indexes": dict(receipt.beside)} if receipt.beside else {}
@@ -175,10 +171,7 @@ class Memory:
 
     def flush(self, timeout: float = 60.0) -> int:
         """Read and embed now what waits. Returns how many texts still wait, because time ran out or a model is down."""
-        timeout = timeout if self._reader is None else self._reader.finish(timeout)
-        if self._worker is not None and any(self._store.outbox.waiting(None, one.space) for one in self._embedding.voices):
-            self._worker.kick()
-            self._worker.wait(timeout)
+        self._crew.finish(timeout)
         return self._store.outbox.waiting(self.scope.owner)
 
     # Read
@@ -192,8 +185,7 @@ class Memory:
         with self._steady():
             question, recipe = self._asked(query, recipe, asked)
             answer = recall(question, recipe, self._embedding, self._store, self._judges)
-        if self._worker is not None and any("wait" in ranking.reason for ranking in answer.diagnostics.routes):
-            self._worker.kick()
+        self._crew.recalled(answer)
         return answer
 
     def explain(self, query: str, *, expect: Named | None = None, recipe: Any = None, **asked: Any) -> Explanation:
@@ -258,7 +250,7 @@ class Memory:
 
         def wrote(found: Counter[str], changes: Sequence[Change]) -> None:
             counts.update(found)
-            self._kick(changes)
+            self._crew.written(changes)
 
         holdings = (Holding(one, EMPTY, ()) if isinstance(one, Record) else one for one in records)
         moving.take_all(holdings, self._store, self._embedding, wrote)
@@ -282,7 +274,7 @@ class Memory:
         if self._embedding is None:
             return {"lacking": 0, "left": 0}
         lacking = upkeep.queued(self._store, self.scope.owner, self.holdings(), self._embedding, dry_run=dry_run)
-        left = lacking if dry_run else upkeep.drain(self._worker, self._waits, progress, patience=upkeep.LEASED)
+        left = lacking if dry_run else upkeep.drain(self._crew.worker, self._waits, progress, patience=upkeep.LEASED)
         gone = upkeep.drop_old(self._store, self._embedding, self._where(), dry_run=dry_run) if drop_old else {}
         return {"lacking": lacking, "left": left, **gone}
 
@@ -296,8 +288,9 @@ class Memory:
         hands, days = self._hands(dry_run, progress), days_of("forget_expired", forget_expired)
         room_of = self._pen.room if self.recipe.sessions != "off" else None
         steps = consolidate.kept(hands, self._pen.forgetting, days, room_of, self._summariser)
-        steps += [] if self._reader is None else [upkeep.caught_up(self._reader, self._unread, progress, dry_run=dry_run)]
-        steps.append(upkeep.embedded(self._worker, self._waits, progress, dry_run=dry_run))
+        reader, unread = self._crew.reader, partial(self._crew.unread, self.scope.owner)
+        steps += [] if reader is None else [upkeep.caught_up(reader, unread, progress, dry_run=dry_run)]
+        steps.append(upkeep.embedded(self._crew.worker, self._waits, progress, dry_run=dry_run))
         return [*steps, *self.index(dry_run=dry_run), *upkeep.looked_after(self._store, self.scope.owner, dry_run)]
 
     def index(self, *, rebuild: bool = False, dry_run: bool = False) -> list[upkeep.Step]:
@@ -345,18 +338,13 @@ class Memory:
         return {
             "owner": self.scope.owner, "recipe": str(self.recipe), **self._store.status(self.scope.owner),
             "embedder": self._embedding.name if voices else "none", "space": " + ".join(one.space for one in voices) or None,
-            "embedder_error": self._worker.last_error if self._worker else "",
             "extractor": self._pen.extractor.fingerprint if self._pen.extractor else "none",
-            "extractor_error": self._reader.last_error if self._reader else "",
-            "to_read": self._reader.waiting(self.scope.owner) if self._reader else 0, "dead_letters": len(self.dead_letters),
+            **self._crew.status(self.scope.owner), "dead_letters": len(self.dead_letters),
         }  # fmt: skip
 
     def close(self) -> None:
         """Finish the batch at hand and let go of the file. What still waits to be read or embedded stays in the outbox."""
-        if self._reader is not None:
-            self._reader.stop()
-        if self._worker is not None:
-            self._worker.stop()
+        self._crew.stop()
         if isinstance(self._summariser, ByChat):
             self._summariser.close()
         self._store.close()
@@ -385,57 +373,27 @@ class Memory:
     def _write(
         self, some: Sequence[tuple[Any, Mapping[str, Any]]], others: Sequence[Change] = (), dedup: Dedup = OFF
     ) -> list[Record]:
-        with self._turns.of(self.scope.owner):
+        with self._crew.turn(self.scope.owner):
             batch = self._pen.writing(some, others, dedup=dedup)
             self._store.write(self.scope.owner, batch.changes)
             if batch.shared:
                 self._store.write(self.scope.tenant, batch.shared)
-        self._kick([*batch.changes, *batch.shared])
+        self._crew.written([*batch.changes, *batch.shared])
         return batch.made
 
     def _put(self, owner: str, changes: Sequence[Change]) -> Receipt:
         """Write, and have done what waits for it."""
         receipt = self._store.write(owner, changes)
-        self._kick(changes)
+        self._crew.written(changes)
         return receipt
 
     def _waits(self) -> int:
-        """How many texts of the owner wait for a vector of the present model."""
-        voices = () if self._embedding is None else self._embedding.voices
-        return sum(self._store.outbox.waiting(self.scope.owner, one.space) for one in voices)
-
-    def _kick(self, changes: Sequence[Change]) -> None:
-        """Have read and embedded what waits since these changes."""
-        spaces = {space for change in changes if not isinstance(change, Forget) for space, _ in change.pending}
-        if self._reader is not None:
-            self._reader.written()
-            if self._reader.space in spaces:
-                spaces.discard(self._reader.space)
-                self._reader.kick(quiet=True)
-        if spaces and self._worker is not None:
-            self._worker.kick(grace=GRACE)
-
-    def _reading(self, extractor: Extractor | None) -> Reader | None:
-        """Who reads behind the write, for every owner of the store."""
-        if extractor is None:
-            return None
-
-        def learn(owner: str, read: Sequence[Any]) -> Sequence[Change]:
-            return self._pen._replace(scope=Scope(owner=owner)).learning(read)
-
-        return Reader(self._store, extractor, wall=seconds, learn=learn, wrote=self._kick, turns=self._turns)
-
-    def _unread(self) -> int:
-        return 0 if self._reader is None else self._reader.waiting(self.scope.owner)
-
-    def _resume(self) -> None:
-        """Go on with what others left unread."""
-        if self._reader is not None and self._reader.waiting():
-            self._reader.kick(quiet=True)
+        """How many texts of the owner wait for a vector of the present models."""
+        return self._crew.unembedded(self.scope.owner)
 
     def _again(self, id: str) -> bool:
         """Have a record read anew."""
-        with self._turns.of(self.scope.owner), suppress(UnknownRecord):
+        with self._crew.turn(self.scope.owner), suppress(UnknownRecord):
             record = self.get(id)
             self._put(record.owner, self._pen.rereading(record))
             return True

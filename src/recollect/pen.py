@@ -44,6 +44,10 @@ class Pen(NamedTuple):
     archives: dict[str, Archive]
     extractor: Extractor | None = None
 
+    def of(self, owner: str) -> Pen:
+        """The same pen in the hand of another owner of the store."""
+        return self._replace(scope=Scope(owner=owner))
+
     def get(self, id: str | Record) -> Record:
         """One record, the owner's or shared by the tenant, whether it still holds or not."""
         name = id.id if isinstance(id, Record) else id
