@@ -35,13 +35,14 @@ def fuse(rankings: Sequence[Ranking], recipe: Recipe, size: int) -> list[Candida
     ]  # fmt: skip
     sums: dict[int, float] = {}
     for _, ranking, votes in voices:
-        keys = ranking.keys
-        if len(set(keys)) < len(keys):  # a duplicate inside one route counts once, at its best rank
-            for key, vote in dict(zip(reversed(keys), reversed(votes[: len(keys)]), strict=True)).items():
+        own = dict(zip(ranking.keys, votes, strict=False))
+        if len(own) < len(ranking.keys):  # a duplicate inside one route counts once, at its best rank
+            own = dict(zip(reversed(ranking.keys), reversed(votes[: len(ranking.keys)]), strict=True))
+        if sums:
+            for key, vote in own.items():
                 sums[key] = sums.get(key, 0.0) + vote
-            continue
-        for key, vote in zip(keys, votes, strict=False):
-            sums[key] = sums.get(key, 0.0) + vote
+        else:
+            sums = own
     if len(sums) > size:
         least = sorted(sums.values())[-size] - SLACK
         sums = {key: total for key, total in sums.items() if total >= least}

@@ -140,8 +140,8 @@ class Shelves:
             for number in {key >> 32 for key in keys}:
                 shelf = self.shelf_of(number)
                 if shelf is not None:
-                    mine = [key for key in keys if key >> 32 == number and shelf.has(key & LOW)]
-                    found.update(zip(mine, shelf.facts([key & LOW for key in mine]), strict=True))
+                    slots = shelf.there(keys)
+                    found.update(zip([shelf.base + slot for slot in slots], shelf.facts(slots), strict=True))
         return found
 
     def roles(self, where: Where) -> frozenset[str]:

@@ -117,11 +117,8 @@ class Lane:
         if allowed is not None:
             cosines[~allowed] = -9.0
             k = min(k, int(np.count_nonzero(allowed)))
-        if len(cosines) <= k:
-            rows = np.arange(len(cosines))
-        else:
-            floor = np.partition(cosines, len(cosines) - k)[len(cosines) - k]
-            rows = np.flatnonzero(cosines >= max(floor - 2e-6, -8.0))  # float32 noise must not decide a tie
+        floor = -9.0 if len(cosines) <= k else max(_kth(cosines, k) - 2e-6, -8.0)  # float32 noise must not decide a tie
+        rows = np.flatnonzero(cosines >= floor)
         return rows, self._exact(rows, query)
 
     def _nominate(self, query: np.ndarray, k: int, allowed: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
@@ -138,8 +135,7 @@ class Lane:
             if wanted >= MOST_NOMINATED:  # a crowd of equals, say: then look at everything, if we hold it
                 return (rows, cosines) if self.block is None else self._scan(query, k, allowed)
             error = cosines - estimates
-            tenth = np.partition(cosines, -min(k, 10))[-min(k, 10)]
-            if tenth - estimates[-1] >= sigmas * math.sqrt(error @ error / wanted):
+            if _kth(cosines, min(k, 10)) - estimates[-1] >= sigmas * math.sqrt(error @ error / wanted):
                 return rows, cosines
             wanted = min(room, wanted * 4)
 
@@ -197,9 +193,16 @@ def best(slots: np.ndarray, cosines: np.ndarray, k: int, threshold: float | None
         keep = cosines >= threshold
         slots, cosines = slots[keep], cosines[keep]
     if len(cosines) > k:
-        keep = cosines >= np.partition(cosines, len(cosines) - k)[len(cosines) - k]
+        keep = cosines >= _kth(cosines, k)
         slots, cosines = slots[keep], cosines[keep]
     return slots, cosines
+
+
+def _kth(values: np.ndarray, k: int) -> float:
+    """The k-th largest of at least so many."""
+    values = values.copy()
+    values.partition(len(values) - k)
+    return values.item(len(values) - k)
 
 
 def usable(vector: object) -> np.ndarray:
