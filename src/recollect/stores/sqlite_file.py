@@ -23,6 +23,7 @@ APPLICATION_ID = 0x52434C54  # "RCLT": whose file it is
 BUSY_SECONDS = 30.0
 CHECKPOINT_COMMITS = 400
 CHECKPOINT_BYTES = 16 << 20
+LOOK_SECONDS = 0.005  # that SQLite itself waits for the write lock, before we look anew
 _MIGRATIONS = "sqlite/migrations"
 
 
@@ -106,7 +107,7 @@ class SqliteFile:
         with self._writer_lock, self._named():
             self._check_open()
             connection = self._writer
-            connection.execute("BEGIN IMMEDIATE")
+            self._begin()
             try:
                 yield connection
                 connection.execute("COMMIT")
@@ -116,6 +117,18 @@ class SqliteFile:
                 raise
             self.writes += 1
             self._maybe_checkpoint(size)
+
+    def _begin(self) -> None:
+        """Take the write lock. SQLite looks the less often the longer it has waited, and all who come pass the one who waits
+        longest; here everybody goes on looking as at first."""
+        until = time.monotonic() + self.busy_seconds
+        while True:
+            try:
+                self._writer.execute("BEGIN IMMEDIATE")
+                return
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() >= until:
+                    raise
 
     def pulse(self) -> tuple[int, int]:
         """Changes whenever anybody has committed. Call while reading."""
@@ -142,11 +155,10 @@ class SqliteFile:
         with self._writer_lock:
             self._check_open()
             self._unchecked = [0, 0]
-            self._writer.execute(f"PRAGMA busy_timeout = {round(self.busy_seconds * 1000) if patient else 0}")
-            try:
+            if patient:
+                self._begin()
+            else:
                 self._writer.execute("BEGIN IMMEDIATE")
-            finally:
-                self._writer.execute(f"PRAGMA busy_timeout = {round(self.busy_seconds * 1000)}")
             try:
                 with self._reader_lock:
                     self._reader.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
@@ -201,6 +213,7 @@ class SqliteFile:
             raise
         if not self.in_memory and connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
             self._patiently("PRAGMA journal_mode = WAL")
+        connection.execute(f"PRAGMA busy_timeout = {round(min(LOOK_SECONDS, self.busy_seconds) * 1000)}")
 
     def _copy_of(self, reader: sqlite3.Connection) -> sqlite3.Connection:
         """What has no file can't be opened twice."""
