@@ -112,7 +112,7 @@ def _items(text: str, languages: tuple[str, ...]) -> list[Item]:
     """The phrases and figures in order; an empty item where the text makes a break."""
     known = phrases(languages)
     tokens = list(_TOKEN.finditer(text))
-    lower = [token["word"].lower() if token["word"] else "" for token in tokens]
+    lower = [token[0].lower() if token.lastgroup == "word" else "" for token in tokens]
     items, place, end = [Item(0, 0)], 0, 0
     while place < len(tokens):
         token = tokens[place]
@@ -125,11 +125,11 @@ def _items(text: str, languages: tuple[str, ...]) -> list[Item]:
                 size, says = len(phrase.words), phrase.says
                 break
         end = tokens[place + size - 1].end()
-        items.append(
-            Item(token.start(), end, says, lower[place], token[0][0].isupper(), _figures(token), token["suffix"] or "",
-                 gap != " " and _DASH.fullmatch(gap) is not None, "," in gap)
-        )  # fmt: skip
-        if token["suffix"] == "." and languages == ("en",):  # "there were 3. May I": the dot ends a sentence, but for Germans
+        word = lower[place]
+        figures, suffix = ((), "") if word else (_figures(token), token["suffix"] or "")
+        dash = gap != " " and _DASH.fullmatch(gap) is not None
+        items.append(Item(token.start(), end, says, word, token[0][0].isupper(), figures, suffix, dash, "," in gap))
+        if suffix == "." and languages == ("en",):  # "there were 3. May I": the dot ends a sentence, but for Germans
             items.append(Item(end, end))
         place += size
     return items + [Item(end, end)] * PADDING

@@ -120,7 +120,8 @@ def extracted(record: Record, people: Iterable[str] = ()) -> Extraction:
     if is_assistant(record):
         return Extraction(entities=_merged(_sure(names_in(text, people)), {}), dates=dates)
     me, said = heard(record)
-    links, statements, views = _told(_CODE.sub(" ", said), me, record.at or record.recorded_at, dates)
+    said = text if said is record.text else _CODE.sub(" ", said)
+    links, statements, views = _told(said, me, record.at or record.recorded_at, dates)
     arrows = _arrows(text)
     named = _people_of(arrows) + _named_by(statements, me) + names_in(text, people)
     entities = _merged(named, _also(text) | _calls(statements, me))

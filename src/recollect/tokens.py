@@ -310,17 +310,22 @@ def unpack(blob: bytes) -> tuple[list[int], list[int]]:
 
 def language_of(text: str, default: str = "en") -> str:
     """The language a text is most likely written in, for choosing a stemmer: script first, then function words."""
-    text = text[:_SAMPLE]
+    return _language(text[:_SAMPLE]) or default
+
+
+@lru_cache(maxsize=64)  # a text that is written is asked about by everybody who reads it
+def _language(text: str) -> str:
+    """The same; "" where it can't be told."""
     if not text.isascii():
         if _FOREIGN.search(text):
             script = _main_script(text)
             if script != "latin":
-                return _HOME.get(script, default)
+                return _HOME.get(script, "")
         text = unicodedata.normalize("NFC", text).replace("’", " ").lower()
-    return _latin_language(text, default)
+    return _latin_language(text)
 
 
-def _latin_language(text: str, default: str) -> str:
+def _latin_language(text: str) -> str:
     languages, votes = latin_votes()
     if text.isascii():
         found = text.lower().translate(_SPACED).split()
@@ -330,11 +335,11 @@ def _latin_language(text: str, default: str) -> str:
     lanes = memoryview(total.to_bytes(2 * len(languages), "little")).cast("H").tolist()
     best = max(lanes)
     if best < 3 or best * _SPARSE < len(found):
-        return default
+        return ""
     winner = lanes.index(best)
     lanes[winner] = 0
     second = max(lanes)
-    return languages[winner] if best > second + max(1, second // 5) else default
+    return languages[winner] if best > second + max(1, second // 5) else ""
 
 
 def _main_script(text: str) -> str:
