@@ -20,6 +20,7 @@ import numpy as np
 K1, B = 1.2, 0.75
 SUMMED = 65_536  # postings up to which one pass over all of them is quickest (scripts/bench)
 DENSE = 16  # so many times as many slots as postings make a pass over the slots slower than one over the postings
+FEWER = 24  # so many times fewer records are looked up in a list one by one
 SLACK = 1e-9  # more than the order of additions can move a score
 TOUCHED = 1e-12  # less than any word is worth
 TAIL = 512  # records kept in the dictionary before they become a run
@@ -91,7 +92,7 @@ class Postings:
         self.records = 0
         self.total = 0
         self._shortest, self._longest = 1 << 30, 0  # so long was a record, ever
-        self._scores = np.zeros(0)
+        self._scores, self._among = np.zeros(0), np.zeros(0, bool)
         self._norm: np.ndarray | None = None  # BM25's length norm, by length
         self._once = np.zeros(0)  # what a term is worth that a record has once, by length, but for the term's rarity
 
@@ -264,10 +265,17 @@ class Postings:
         return _distinct(touched[self._scores[touched] + rest >= floor])
 
     def _look_up(self, candidates: np.ndarray, slots: np.ndarray, tfs: np.ndarray, idf: float, k: int, rest: float) -> np.ndarray:
-        at = slots.searchsorted(candidates)
-        at[at == len(slots)] = 0
-        there = slots[at] == candidates
-        hits, tf = candidates[there], tfs[at[there]]
+        if len(candidates) * FEWER < len(slots):
+            at = slots.searchsorted(candidates)
+            at[at == len(slots)] = 0
+            there = slots[at] == candidates
+            hits, tf = candidates[there], tfs[at[there]]
+        else:  # many to look up: the list goes by them
+            among = self._among
+            among[candidates] = True
+            there = np.flatnonzero(among.take(slots, mode="clip"))
+            among[candidates] = False
+            hits, tf = slots[there], tfs[there]
         self._scores[hits] += idf * self._worth(hits, tf)
         reached = self._scores[candidates]
         return candidates[reached + rest >= _kth(reached, k) - SLACK]
@@ -297,7 +305,7 @@ class Postings:
             room = max(size, len(self.lengths) * 5 // 4)
             self.lengths = np.concatenate([self.lengths, np.zeros(room - len(self.lengths), np.int32)])
             self.stale = np.concatenate([self.stale, np.zeros(room - len(self.stale), bool)])
-            self._scores = np.zeros(room)
+            self._scores, self._among = np.zeros(room), np.zeros(room, bool)
 
 
 def _joined(parts: Sequence[Posted]) -> Posted:
