@@ -1,7 +1,7 @@
 """The vectors of an open store, in memory, searched exactly and fast.
 
 A lane is one owner's view in one space (an embedder's fingerprint): one contiguous block, so no search needs a filter to
-stay within its owner. Small lanes are scanned as they are. From `CODED` records on, 4-bit codes (TurboQuant, Zandieh
+stay within its owner. Small lanes are scanned as they are. From `CODED` records on, codes of a few bits (TurboQuant, Zandieh
 et al. 2025, by way of the turbovec package) nominate candidates and the float32 vectors decide; how many candidates are
 nominated follows from the error seen in this very query. Without turbovec every lane is scanned exactly: slower, same answers.
 
