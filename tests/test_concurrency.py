@@ -275,3 +275,23 @@ def test_reading_goes_on_while_somebody_writes_and_rolls_back(place):
             stop.set()
             thread.join(30)
         assert names(one.list()) == ["m1"]
+
+
+def test_an_answer_asks_once_whether_anybody_has_written(tmp_path):
+    """And sees what this process writes in between, and what any other wrote before."""
+    with Memory.open(tmp_path / "m.db", owner="alice", embedder="hashing") as memory:
+        memory.remember("Priya's parents live in Goa.")
+        memory.flush()
+        memory.recall("Where do Priya's parents live?")
+        asked: list[str] = []
+        memory.store.file._reader.set_trace_callback(asked.append)
+        assert memory.recall("Who lives in Goa?")
+        memory.store.file._reader.set_trace_callback(None)
+        assert sum("data_version" in one for one in asked) == 1
+        with memory.store.steady("alice"):
+            assert len(memory.recall("Goa")) == 1
+            memory.remember("Rajesh moved to Goa, too.")
+            assert len(memory.recall("Goa", recipe="sci")) == 2
+        with Memory.open(tmp_path / "m.db", owner="alice", embedder="hashing") as other:
+            other.remember("Goa is hot in May.")
+        assert len(memory.recall("Goa", recipe="sci")) == 3
