@@ -23,9 +23,11 @@ from .postgres_hnsw import Tending
 from .postgres_lanes import PostgresLanes
 from .postgres_notes import PostgresNotes
 from .postgres_outbox import PostgresOutbox
-from .postgres_rows import PostgresPuts, PostgresReads, indexed
+from .postgres_puts import COPIED, PostgresPuts
+from .postgres_rows import PostgresReads
 from .postgres_search import PostgresLexical
 from .postgres_server import Server
+from .postgres_words import indexed
 from .rows import record_of
 from .searches import ShelfVector
 from .shelf_feed import ShelfFeed
@@ -59,7 +61,9 @@ class PostgresStore:
         """All changes or none. Durable when it returns."""
         check_owner(owner)
         changes = list(changes)
-        indexes = {id(change): indexed(change.record) for change in changes if isinstance(change, Add)}
+        adds = [change for change in changes if isinstance(change, Add)]
+        # Of many, a record's words are split while the server takes in those before it, which takes longer.
+        indexes = {id(add): indexed(add.record) if len(adds) < COPIED else None for add in adds}
         with self.server.writing() as connection:
             writing = self.in_transaction(connection)
             receipt = writing.apply(owner, changes, indexes)

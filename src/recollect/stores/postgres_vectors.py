@@ -42,5 +42,8 @@ class VectorType:
 
     def register(self, connection: psycopg.Connection) -> None:
         """Teach it to a connection."""
+        from psycopg.types import TypeInfo
+
         connection.adapters.register_dumper(Floats, self._dump)
         connection.adapters.register_loader(self.oid, self._load)
+        connection.adapters.types.add(TypeInfo("vector", self.oid, 0))
