@@ -40,6 +40,7 @@ class PostgresPuts:
         self.connection, self.q = connection, queries
         self._paths: dict[int, str] = {}
         self._lanes: dict[int, list[tuple[int, str, str, int]]] = {}
+        self.found: dict[str, tuple[int, int, int]] = {}  # what owners' rows said
         self._queue: list[tuple[str, tuple]] = []
         self._first: dict[str, int] = {}  # slots from here on are new, and nothing beside them was sent yet
         self._vectors: dict[tuple, tuple] = {}  # of new slots: hash and vector by owner, lane, slot
@@ -52,7 +53,7 @@ class PostgresPuts:
             self.connection.execute(self.q.add_owner, (path, number))
             row = self._one(self.q.owner_for_write, (path,))
         self._paths[row[0]] = path
-        self._first[path] = row[1]
+        self.found[path], self._first[path] = row, row[1]
         return row
 
     def lanes(self, owner: int) -> list[tuple[int, str, str, int]]:
@@ -60,6 +61,10 @@ class PostgresPuts:
             # Nothing that was collected changes lanes: it need not be sent before.
             self._lanes[owner] = self.connection.execute(self.q.lanes_of, (self._paths[owner],), binary=True).fetchall()
         return self._lanes[owner]
+
+    def lanes_seen(self, owner: int) -> list[tuple[int, str, str, int]]:
+        """Those that were asked for, or made."""
+        return self._lanes.get(owner, [])
 
     def lane(self, owner: int, space: str, view: str, dimension: int) -> tuple[int, int]:
         for number, *place, known in self.lanes(owner):

@@ -111,6 +111,21 @@ class Server:
         with self.named(), self._connection() as connection:
             return connection.execute(query, given).rowcount
 
+    def hopefully(self, query: str, given: Sequence[Any]) -> bool:
+        """A single statement that changes something or finds that it can't, which it says by a count; or gets lost on the way.
+
+        Lost with a dead connection, nobody knows whether it was done: whoever tries again must look.
+        """
+        with self.named(), self._connection() as connection:
+            try:
+                return connection.execute(query, given, binary=True).fetchone()[0] > 0
+            except self.psycopg.errors.UniqueViolation:
+                return False
+            except self.psycopg.OperationalError:
+                if not connection.broken:
+                    raise
+                return False
+
     def close(self) -> None:
         if not self._closed:
             self._closed = True
