@@ -66,7 +66,7 @@ class PostgresStore:
         adds = [change for change in changes if isinstance(change, Add)]
         # Of many, a record's words are split while the server takes in those before it, which takes longer.
         indexes = {id(add): indexed(add.record) if len(adds) < COPIED else None for add in adds}
-        standing = self._standings.of(owner) if appends(owner, changes) else None
+        standing = self._standings.of(owner) if self.server.composes and appends(owner, changes) else None
         receipt = self._append(owner, changes, indexes, standing) if standing else None
         if receipt is None:
             with self.server.writing() as connection:
@@ -180,7 +180,7 @@ class PostgresStore:
             receipt = writing.apply(owner, changes, indexes)
         except NotSure:
             return None
-        if not puts.sent(self.server):
+        if not puts.written(self.server):
             self._standings.missed(owner)
             return None
         self._standings.appended(owner, writing.marks[owner], standing.lanes)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 MOST_PARTS = 16
 TIDIED = 256  # of so many writes one goes the careful way
-_GIVEN = 10  # what `free` is given
+_FREE = 7  # values that its row needs
 
 Lanes = Sequence[tuple[int, str, str, int]]  # number, space, view, dimension: they never change, and none goes
 
@@ -86,9 +86,7 @@ class Appends:
     def __init__(self, path: str, standing: Standing) -> None:
         self.path, self.standing = path, standing
         self._parts: list[tuple[str, tuple]] = []
-        self._ids: list[str] = []
-        self._digests: list[bytes] = []
-        self._now = 0
+        self._now: tuple[int, ...] = ()  # for what was told
         self._after = (0, 0)
 
     def owner(self, path: str) -> tuple[int, int, int]:
@@ -106,7 +104,6 @@ class Appends:
     def add(self, rows: Sequence[Row]) -> bool:
         for row in rows:
             index: Index = row.index
-            self._ids.append(row.record.id)
             self._part("record", row.slot, row.record.id, *values_of(row.record, index[:3]), index[3])
             said = mentions_of(row.record)
             if said:
@@ -118,9 +115,7 @@ class Appends:
             self._part("job", *place)
 
     def put_told(self, owner: int, told: Sequence[tuple[bytes, int, int]], now: int) -> int:
-        self._digests, self._now = [digest for digest, _, _ in told], now
-        if len(set(self._digests)) < len(told):
-            raise NotSure
+        self._now = (now,)
         for one in told:
             self._part("told", *one)
         return len(told)
@@ -136,25 +131,28 @@ class Appends:
             raise NotSure
         self._after = next_slot, change
 
-    def sent(self, server: Server) -> bool:
-        """Whether it was written: all of it, and durably, or nothing."""
-        seen = self.standing
-        given: list[Any] = [
-            self.path, *seen[:3], *self._after, f"{round(server.wait * 1000)}", self._ids, self._digests or None, self._now,
-        ]  # fmt: skip
+    def written(self, server: Server) -> bool:
+        """Whether it was: all of it, and durably, or nothing."""
+        given = [self.path, *self.standing[:3], *self._after, f"{round(server.wait * 1000)}", *self._now]
         for _, values in self._parts:
             given += values
-        return server.hopefully(_statement(tuple([(name, len(values)) for name, values in self._parts])), given)
+        parts = tuple([(name, len(values)) for name, values in self._parts])
+        return server.hopefully(_statement(parts, _FREE + len(self._now)), given)
 
     def _part(self, name: str, *values: Any) -> None:
         self._parts.append((name, values))
 
 
 @cache
-def _statement(parts: tuple[tuple[str, int], ...]) -> str:
-    blocks, begin, written = sql.blocks("postgres/append.sql"), _GIVEN + 1, []
-    for place, (name, count) in enumerate(parts):
-        values = ", ".join(f"${number}" for number in range(begin, begin + count))
-        written.append(f"part_{place} AS (\n{getattr(blocks, name).format(values)}\n)")
-        begin += count
-    return f"WITH free AS (\n{blocks.free}\n), {', '.join(written)}\nSELECT count(*) FROM free"
+def _statement(parts: tuple[tuple[str, int], ...], count: int) -> str:
+    """The statement with these parts, of so many values each, and so many before them."""
+    blocks, written, unless = sql.blocks("postgres/append.sql"), [], []
+    for name, size in parts:
+        places = [f"${number}" for number in range(count + 1, count + size + 1)]
+        written.append(f"part_{len(written)} AS (\n{getattr(blocks, name).format(', '.join(places))}\n)")
+        if name == "record":
+            unless.append(blocks.taken.format(id=places[1]))
+        if name == "told":
+            unless.append(blocks.repeated.format(digest=places[0]))
+        count += size
+    return blocks.whole.format(free=blocks.free.format(unless="\n".join(unless)), parts=", ".join(written))

@@ -44,6 +44,7 @@ class Server:
         self.wait = float(options.get("wait", WAIT if wait is None else wait))
         self.hnsw = int(options.get("hnsw", HNSW))
         self.prepare = None if options.get("prepare") == "off" else 1
+        self.composes = True  # whether it takes statements of several parts
         self._closed = False
         self._local = threading.local()
         with self._first() as connection:
@@ -119,7 +120,8 @@ class Server:
         with self.named(), self._connection() as connection:
             try:
                 return connection.execute(query, given, binary=True).fetchone()[0] > 0
-            except self.psycopg.errors.UniqueViolation:
+            except (self.psycopg.errors.UniqueViolation, self.psycopg.errors.FeatureNotSupported) as error:
+                self.composes = isinstance(error, self.psycopg.errors.UniqueViolation)  # a cluster may not take it
                 return False
             except self.psycopg.OperationalError:
                 if not connection.broken:

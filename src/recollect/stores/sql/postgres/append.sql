@@ -1,13 +1,27 @@
 -- A write that only adds, as one statement: the owner's row, if it is as we left it, and in further parts what goes beside it.
 -- `{}` are the values of a part, in the order of its columns. Nothing is written unless the row is free for it.
 
+-- name: whole
+-- The parts together; the count says whether anything was written.
+WITH free AS (
+{free}
+), {parts}
+SELECT count(*) FROM free;
+
 -- name: free
--- The owner's row as it will be, if nobody wrote since, no id is taken, and nobody told the same; waits so long for who has it.
+-- The owner's row as it will be, if nobody wrote since and no id is taken; waits so long for who has it.
 UPDATE recollect.owners SET next_slot = $5, change = $6
 WHERE owner = $1 AND no = $2 AND next_slot = $3 AND change = $4 AND set_config('lock_timeout', $7, true) <> ''
-  AND NOT EXISTS (SELECT 1 FROM recollect.records WHERE owner = $1 AND id = ANY ($8::text[]))
-  AND NOT EXISTS (SELECT 1 FROM recollect.told WHERE owner = $1 AND digest = ANY ($9::bytea[]) AND until > $10::bigint)
+{unless}
 RETURNING 1;
+
+-- name: taken
+-- Another has this id.
+  AND NOT EXISTS (SELECT 1 FROM recollect.records WHERE owner = $1 AND id = {id});
+
+-- name: repeated
+-- Somebody told the same, and that may still be repeated.
+  AND NOT EXISTS (SELECT 1 FROM recollect.told WHERE owner = $1 AND digest = {digest} AND until > $8);
 
 -- name: record
 -- A new record.
