@@ -11,7 +11,10 @@ from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from ..errors import StoreClosed
+from .postgres_vectors import block_of
 
 if TYPE_CHECKING:
     from .postgres_server import Server
@@ -120,11 +123,14 @@ class PostgresReads:
     def lanes_of(self, owner: int) -> list[tuple]:
         return self.server.all(self.q.lanes_of, (self.path_of(owner),))
 
-    def lane_blocks(self, owner: int, lane: int, size: int, at_once: int) -> Iterator[list[tuple[int, bytes]]]:
+    def lane_blocks(self, owner: int, lane: int, size: int, at_once: int) -> Iterator[tuple[np.ndarray, bytes]]:
         path, first = self.path_of(owner), 0
-        while rows := self.server.all(self.q.lane_vectors, (path, lane, first, size, at_once)):
-            yield rows
-            first = rows[-1][0] + 1
+        while row := self.server.one(self.q.lane_vectors, (path, lane, first, size, at_once)):
+            if row[0] is None:
+                return
+            slots = np.frombuffer(row[0], ">i4")
+            yield slots, block_of(row[1], len(slots))
+            first = int(slots[-1]) + 1
 
     def vectors(self, owner: int, lane: int, slots: Sequence[int]) -> list[tuple[int, bytes]]:
         return self.server.all(self.q.vectors_by_slots, (self.path_of(owner), lane, list(slots)))

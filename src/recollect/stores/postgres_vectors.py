@@ -17,6 +17,12 @@ class Floats(bytes):
     """A vector on its way to the server: float32, little-endian."""
 
 
+def block_of(sent: bytes, count: int) -> bytes:
+    """So many vectors of one length, as the server sends them one after the other."""
+    numbers = np.frombuffer(sent, np.uint8).reshape(count, -1)[:, _HEAD.size :]
+    return np.ascontiguousarray(numbers).view(">f4").astype("<f4").tobytes()
+
+
 class VectorType:
     """The type of one database: its number differs from one to the next."""
 

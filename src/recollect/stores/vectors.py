@@ -20,8 +20,8 @@ from ..errors import InvalidVector
 CODED = 4096  # records from which scanning codes beats scanning float32 (scripts/bench prints where)
 PATIENCE = 2  # searches a lane is scanned as it is: making codes takes longer than a few scans, and may never be paid back
 HELD_BYTES = 256 << 20  # float32 kept in memory for a coded lane; beyond it finalists are read from the file
-# From here turbovec's own first pass is coarser: a wider margin must be kept (measured on random vectors), and so many be compared
-# at least. What that pass leaves out no margin brings back: so it is asked for more than are compared.
+# From here turbovec's own first pass is coarser: a wider margin must be kept (measured on random vectors), and so many be
+# compared at least. What that pass leaves out no margin brings back: so it is asked for more than are compared.
 STAGED, STAGED_LEAST, STAGED_MORE = 32_768, 100, 1.6
 MOST_NOMINATED = 4096
 Fetch = Callable[[Sequence[int]], Mapping[int, np.ndarray]]
@@ -44,6 +44,10 @@ class Lane:
 
     def __len__(self) -> int:
         return self.count - self.gone
+
+    def reserve(self, count: int, slots: int) -> None:
+        """Make room for about so many vectors, of so many slots: growing with them copies them again and again."""
+        self._grow(min(count, HELD_BYTES // (4 * self.dimension)), slots)
 
     def put(self, slots: Sequence[int], block: np.ndarray) -> None:
         """Add or replace vectors."""

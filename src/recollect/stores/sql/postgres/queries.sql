@@ -181,8 +181,10 @@ DELETE FROM recollect.vectors WHERE owner = $1 AND lane = $2 AND slot = $3;
 DELETE FROM recollect.vectors WHERE owner = $1 AND lane = $2 AND slot = ANY ($3::integer[]);
 
 -- name: lane_vectors
--- A part of a lane's block.
-SELECT slot, vector FROM recollect.vectors WHERE owner = $1 AND lane = $2 AND slot >= $3 AND slot < $4 ORDER BY slot LIMIT $5;
+-- A part of a lane's block, in one piece: slots, and vectors one after the other, in the same order.
+SELECT string_agg(int4send(slot), NULL), string_agg(vector_send(vector), NULL) FROM (
+  SELECT slot, vector FROM recollect.vectors WHERE owner = $1 AND lane = $2 AND slot >= $3 AND slot < $4 ORDER BY slot LIMIT $5
+) AS part;
 
 -- name: vectors_by_slots
 -- Some vectors.
