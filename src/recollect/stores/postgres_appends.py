@@ -58,9 +58,10 @@ class Standings:
         """A careful write was committed. Had somebody else written since the one before?"""
         for path, mark in marks.items():
             last = self._seen.get(path)
-            self._alone[path] = last is None or last[:3] == puts.found[path]
-            known = () if last is None or last.no != mark.no else last.lanes
-            self._seen[path] = Standing(mark.no, mark.next_slot, mark.change, puts.lanes_seen(mark.no) or known)
+            same = last is not None and last[:3] == puts.found[path]
+            self._alone[path] = same or last is None
+            lanes = puts.lanes_seen(mark.no) or (last.lanes if same else ())
+            self._seen[path] = Standing(mark.no, mark.next_slot, mark.change, lanes)
 
     def appended(self, path: str, mark: Mark, lanes: Lanes) -> None:
         self._seen[path] = Standing(mark.no, mark.next_slot, mark.change, lanes)

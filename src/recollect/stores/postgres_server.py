@@ -7,6 +7,7 @@ Not for: what the statements mean.
 
 from __future__ import annotations
 
+import logging
 import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -248,6 +249,9 @@ def _drivers() -> tuple[Any, Any]:
         raise MissingExtra(
             "The PostgreSQL store needs psycopg and its pool.", hint='pip install "recollect[postgres]"'
         ) from error
+    log = logging.getLogger("psycopg.pool")
+    if not log.handlers:  # what it says of a server that is away is in our errors; who wants to hear it sets up logging
+        log.addHandler(logging.NullHandler())
     return psycopg, psycopg_pool
 
 
