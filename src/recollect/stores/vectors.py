@@ -22,7 +22,7 @@ PATIENCE = 2  # searches a lane is scanned as it is: making codes takes longer t
 HELD_BYTES = 256 << 20  # float32 kept in memory for a coded lane; beyond it finalists are read from the file
 # From here turbovec's own first pass is coarser: a wider margin must be kept (measured on random vectors), and so many be
 # compared at least. What that pass leaves out no margin brings back: so it is asked for more than are compared.
-STAGED, STAGED_LEAST, STAGED_MORE = 32_768, 100, 1.6
+STAGED, STAGED_LEAST, STAGED_MORE = 32_768, 100, 2
 MOST_NOMINATED = 4096
 Fetch = Callable[[Sequence[int]], Mapping[int, np.ndarray]]
 
@@ -123,11 +123,11 @@ class Lane:
 
     def _nominate(self, query: np.ndarray, k: int, allowed: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
         room = self.count if allowed is None else int(np.count_nonzero(allowed))
-        sigmas, least, more = (4.0, 0, 1.0) if self.count < STAGED else (8.0, STAGED_LEAST, STAGED_MORE)
+        sigmas, least, more = (4.0, 0, 1) if self.count < STAGED else (8.0, STAGED_LEAST, STAGED_MORE)
         wanted = min(room, max(k + max(8, k // 4), least))
         asked = _padded(query[None, :])
         while True:
-            estimates, rows = self.codes.search(asked, k=min(room, int(more * wanted)), mask=allowed)
+            estimates, rows = self.codes.search(asked, k=min(room, more * wanted), mask=allowed)
             estimates, rows = estimates[0][:wanted], rows[0][:wanted]
             cosines = self._exact(rows, query)
             if wanted >= room:
