@@ -36,6 +36,8 @@ from .shelf_times import ShelfTemporal
 from .shelves import Shelves
 from .writing import Writing
 
+WIDE = 4  # an answer takes the way to the server and back: beside that, looking at more nominees costs little
+
 
 class PostgresStore:
     """See the module. `url`: postgresql://user:password@host:5432/database, and options of our own (`postgres_server`)."""
@@ -45,7 +47,7 @@ class PostgresStore:
         self.server = Server(url, wait=busy_seconds)
         self._reads = PostgresReads(self.server, self.q)
         hnsw = sql.blocks("postgres/hnsw.sql")
-        self._shelves = shelves = Shelves(self._reads, PostgresLanes(self.server, hnsw, self._reads).open)
+        self._shelves = shelves = Shelves(self._reads, PostgresLanes(self.server, hnsw, self._reads).open, WIDE)
         self.resolve, self.select = shelves.resolve, shelves.select
         self.facts, self.records, self.roles = shelves.facts, shelves.records, shelves.roles
         self.lexical = PostgresLexical(shelves, self.server, self.q)

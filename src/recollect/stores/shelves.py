@@ -98,10 +98,10 @@ class Reads(Protocol):
 
 
 class Shelves:
-    """See the module. Call its methods as one caller at a time: the searches hold `reads.reading()`."""
+    """See the module. Call its methods as one caller at a time: the searches hold `reads.reading()`. `wide`: as of a `Lane`."""
 
-    def __init__(self, reads: Reads, serve: Serve | None = None) -> None:
-        self.reads, self._serve = reads, serve
+    def __init__(self, reads: Reads, serve: Serve | None = None, wide: int = 1) -> None:
+        self.reads, self._serve, self._wide = reads, serve, wide
         self.graph = ShelfGraph(self)
         self._shelves: OrderedDict[str, Shelf] = OrderedDict()
         self._at_hand: dict[int, Record] = {}  # records fetched lately, oldest first
@@ -227,7 +227,7 @@ class Shelves:
         return lane
 
     def _loaded(self, shelf: Shelf, space: str, view: str, number: int, dimension: int) -> Lane:
-        lane = Lane(number, space, view, dimension, lambda slots: self._fetch(shelf.owner, number, slots))
+        lane = Lane(number, space, view, dimension, lambda slots: self._fetch(shelf.owner, number, slots), self._wide)
         # No further than the shelf has come: what was committed since will be told by the change log.
         for slots, blobs in self.reads.lane_blocks(shelf.owner, number, shelf.size, LOADED_AT_ONCE):
             if not lane.count:  # and as many again for as many slots, by and large

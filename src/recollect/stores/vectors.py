@@ -20,19 +20,22 @@ from ..errors import InvalidVector
 CODED = 4096  # records from which scanning codes beats scanning float32 (scripts/bench prints where)
 PATIENCE = 2  # searches a lane is scanned as it is: making codes takes longer than a few scans, and may never be paid back
 HELD_BYTES = 256 << 20  # float32 kept in memory for a coded lane; beyond it finalists are read from the file
-# From here turbovec's own first pass is coarser: a wider margin must be kept (measured on random vectors), and so many be
-# compared at least. What that pass leaves out no margin brings back: so it is asked for more than are compared.
-STAGED, STAGED_LEAST, STAGED_MORE = 32_768, 100, 2
+# From here turbovec's own first pass is coarser: a wider margin must be kept (measured on random vectors), and so many be asked
+# for at least, since what that pass leaves out no margin brings back.
+STAGED, STAGED_LEAST = 32_768, 100
 MOST_NOMINATED = 4096
 Fetch = Callable[[Sequence[int]], Mapping[int, np.ndarray]]
 
 
 class Lane:
-    """One block of unit vectors, in order of arrival; `slots[i]` says whose row i is, `rows[slot]` is the way back."""
+    """One block of unit vectors, in order of arrival; `slots[i]` says whose row i is, `rows[slot]` is the way back.
 
-    def __init__(self, number: int, space: str, view: str, dimension: int, fetch: Fetch) -> None:
+    `wide`: so many times as many nominees as are compared are asked for, of a lane that is `STAGED`.
+    """
+
+    def __init__(self, number: int, space: str, view: str, dimension: int, fetch: Fetch, wide: int = 1) -> None:
         self.number, self.space, self.view, self.dimension = number, space, view, dimension
-        self.fetch = fetch
+        self.fetch, self.wide = fetch, wide
         self.count = 0
         self.slots = np.zeros(0, np.int32)
         self.rows = np.full(0, -1, np.int32)
@@ -123,11 +126,11 @@ class Lane:
 
     def _nominate(self, query: np.ndarray, k: int, allowed: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
         room = self.count if allowed is None else int(np.count_nonzero(allowed))
-        sigmas, least, more = (4.0, 0, 1) if self.count < STAGED else (8.0, STAGED_LEAST, STAGED_MORE)
+        sigmas, least, wide = (4.0, 0, 1) if self.count < STAGED else (8.0, STAGED_LEAST, self.wide)
         wanted = min(room, max(k + max(8, k // 4), least))
         asked = _padded(query[None, :])
         while True:
-            estimates, rows = self.codes.search(asked, k=min(room, more * wanted), mask=allowed)
+            estimates, rows = self.codes.search(asked, k=min(room, wide * wanted), mask=allowed)
             estimates, rows = estimates[0][:wanted], rows[0][:wanted]
             cosines = self._exact(rows, query)
             if wanted >= room:
