@@ -74,7 +74,7 @@ class PostgresStore:
             with self.server.writing() as connection:
                 writing = self.in_transaction(connection)
                 receipt = writing.apply(owner, changes, indexes)
-                writing.puts.flush()
+                writing.puts.flush(commit=True)
             self.committed(writing)
         return receipt
 
@@ -216,7 +216,7 @@ class PostgresStore:
         with self.server.writing() as connection:
             writing = self.in_transaction(connection)
             gone = writing.drop_vectors(owner, space)
-            writing.puts.flush()
+            writing.puts.flush(commit=True)
         self.committed(writing)
         return gone
 

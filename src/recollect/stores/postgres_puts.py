@@ -167,8 +167,8 @@ class PostgresPuts:
     def advance(self, owner: int, next_slot: int, change: int) -> None:
         self._later(self.q.advance_owner, (self._paths[owner], next_slot, change))
 
-    def flush(self) -> None:
-        """Send what was collected."""
+    def flush(self, *, commit: bool = False) -> None:
+        """Send what was collected, and with it, as its end, the commit."""
         self._beside_the_new()
         queue, self._queue = self._queue, []
         if not queue:
@@ -182,6 +182,8 @@ class PostgresPuts:
                 run = run or [query, []]
                 run[1].append(given)
             cursor.executemany(*run)
+            if commit:
+                self.connection.execute("COMMIT", prepare=False)
 
     def _beside_the_new(self) -> None:
         """Of new records: there is nothing that could be in the way, so many are copied."""

@@ -106,7 +106,8 @@ class Server:
         """A write transaction: committed when the block ends well, undone when it does not."""
         with self.named(), self._lent(f"BEGIN; SET LOCAL lock_timeout = {round(self.wait * 1000)}") as connection:
             yield connection
-            connection.execute("COMMIT")
+            if connection.info.transaction_status != self.psycopg.pq.TransactionStatus.IDLE:  # committed in the block already
+                connection.execute("COMMIT")
 
     def run(self, query: str, given: Sequence[Any] = ()) -> int:
         """A single statement that changes something: how many rows."""
