@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from datetime import UTC, datetime
 
 import numpy as np
@@ -9,11 +10,11 @@ import pytest
 from postgres_server import server
 
 from recollect import Memory
-from recollect.errors import DuplicateRecord, RecordChanged, StoreBusy
+from recollect.errors import DuplicateRecord, InvalidRecord, RecordChanged, StoreBusy
 from recollect.ports import Add, Told
 from recollect.records import Record
 from recollect.settings import Settings
-from recollect.stores import open_store, postgres_appends
+from recollect.stores import open_store, postgres_appends, postgres_server
 from recollect.testing import FixedClock
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
@@ -59,6 +60,12 @@ def sent(monkeypatch):
             statements.append(query)
             return super().executemany(query, params_seq, **more)
 
+    def counted(psycopg, connection, names, query, given):
+        statements.append(query)
+        return real(psycopg, connection, names, query, given)
+
+    real = postgres_server.counted
+    monkeypatch.setattr(postgres_server, "counted", counted)
     monkeypatch.setattr(psycopg, "RawCursor", Watched)
     return statements
 
@@ -153,14 +160,38 @@ def test_a_write_that_got_through_before_the_connection_was_lost(one, monkeypatc
 def test_a_server_that_takes_no_statement_of_several_parts(sent, one, monkeypatch):
     import psycopg
 
-    def refuse(query, given):
+    def refused(*given):
         raise psycopg.errors.FeatureNotSupported("not on this cluster")
 
-    with monkeypatch.context() as refusing:
-        refusing.setattr(psycopg.Connection, "execute", lambda self, *given, **more: refuse(*given[:2]))
-        assert not one.server.hopefully("", ())
-    assert one.write("alice", [add("m1")]).added == 1 and any(query.startswith("BEGIN") for query in sent)
-    assert not one.server.composes
+    monkeypatch.setattr(postgres_server, "counted", refused)
+    for n in range(2):
+        assert one.write("alice", [add(f"m{n}")]).added == 1
+    assert not one.server.composes and slots() == [0, 1, 2]
+
+
+def test_without_prepared_statements_and_when_they_are_gone(one):
+    with closing(open_store(server().url(prepare="off"))) as store:
+        for n in range(3):
+            assert store.write("alice", [add(f"off{n}")]).added == 1
+    for n in range(4):
+        if n % 2:
+            one.server.run("DISCARD ALL")
+        assert one.write("alice", [add(f"on{n}")]).added == 1
+    assert slots() == list(range(8))
+
+
+def test_values_come_back_as_they_went(one):
+    odd = "a' \"b\" \\ \u0001 \U0001f600 é {1} %s $1"
+    said = {"quality": 0.1, "confidence": 1 / 3, "turn": 5, "tags": (odd, "b"), "speaker": odd, "metadata": {"k": [odd, 1.5]}}
+    stamped = {"at": datetime(1, 1, 1, tzinfo=UTC), "valid_to": datetime(9999, 1, 1, tzinfo=UTC)}
+    given = record("odd", odd, **said, **stamped)
+    assert one.write("alice", [Add(record=given)]).added == 1
+    (held,) = [held.record for held in one.holdings("alice") if held.record.id == "odd"]
+    assert held == given
+    for text in ("NUL \0 in it", "half \ud800 a pair"):
+        with pytest.raises(InvalidRecord):
+            one.write("alice", [Add(record=record("bad", text))])
+    assert slots() == [0, 1]
 
 
 def test_it_waits_for_who_holds_the_owner_and_then_gives_up(one):
@@ -186,8 +217,6 @@ def test_now_and_then_it_goes_the_careful_way_which_tidies_up(sent, one, monkeyp
 
 
 def test_a_number_too_large_is_refused_with_a_sentence(one):
-    from recollect.errors import InvalidRecord
-
     with pytest.raises(InvalidRecord, match="PostgreSQL can't keep this"):
         one.write("alice", [Add(record=record("m1", turn=1 << 70))])
     assert slots() == [0]

@@ -14,10 +14,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 from urllib.parse import SplitResult, parse_qsl, quote, urlencode, urlsplit
+from weakref import WeakKeyDictionary
 
 from ..errors import InvalidSetting, MissingExtra, StoreClosed, StoreUnavailable
 from . import migrate, sql
 from .postgres_errors import URL_HINT, translated, unreachable
+from .postgres_raw import counted
 from .urls import without_secrets
 
 if TYPE_CHECKING:
@@ -45,6 +47,7 @@ class Server:
         self.wait = float(options.get("wait", WAIT if wait is None else wait))
         self.hnsw = int(options.get("hnsw", HNSW))
         self.prepare = None if options.get("prepare") == "off" else 1
+        self._prepared: WeakKeyDictionary[psycopg.Connection, dict[str, bytes]] = WeakKeyDictionary()  # names, by statement
         self.composes = True  # whether it takes statements of several parts
         self._closed = False
         self._local = threading.local()
@@ -121,9 +124,15 @@ class Server:
         """
         with self.named(), self._connection() as connection:
             try:
-                return connection.execute(query, given, binary=True).fetchone()[0] > 0
-            except (self.psycopg.errors.UniqueViolation, self.psycopg.errors.FeatureNotSupported) as error:
-                self.composes = isinstance(error, self.psycopg.errors.UniqueViolation)  # a cluster may not take it
+                names = None if self.prepare is None else self._prepared.setdefault(connection, {})
+                return counted(self.psycopg, connection, names, query, given) > 0
+            except self.psycopg.errors.FeatureNotSupported:
+                self.composes = False  # a cluster may not take it
+                return False
+            except self.psycopg.errors.InvalidSqlStatementName:
+                self._prepared.pop(connection, None)
+                return False
+            except (KeyError, self.psycopg.errors.UniqueViolation, self.psycopg.errors.DuplicatePreparedStatement):
                 return False
             except self.psycopg.OperationalError:
                 if not connection.broken:

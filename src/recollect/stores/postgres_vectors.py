@@ -17,6 +17,12 @@ class Floats(bytes):
     """A vector on its way to the server: float32, little-endian."""
 
 
+def as_sent(vector: bytes) -> bytes:
+    """A vector as the server takes it in."""
+    numbers = np.frombuffer(vector, "<f4")
+    return _HEAD.pack(len(numbers), 0) + numbers.astype(">f4").tobytes()
+
+
 def block_of(sent: bytes, count: int) -> bytes:
     """So many vectors of one length, as the server sends them one after the other."""
     numbers = np.frombuffer(sent, np.uint8).reshape(count, -1)[:, _HEAD.size :]
@@ -34,8 +40,7 @@ class VectorType:
             format = Format.BINARY
 
             def dump(self, obj: Any) -> bytes:
-                numbers = np.frombuffer(obj, "<f4")
-                return _HEAD.pack(len(numbers), 0) + numbers.astype(">f4").tobytes()
+                return as_sent(obj)
 
         class Load(Loader):
             format = Format.BINARY
