@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from . import models
+from .clients import LEAST
 
 BEGIN, END = "<!-- bench: begin -->", "<!-- bench: end -->"
 # What the project promises itself, in ms of p50: shown beside what was measured.
@@ -132,7 +133,7 @@ def _postgres(found: dict) -> str:
     index = f" The HNSW index took {found['index_s']:,} s to make, after everything was written." if "index_s" in found else ""
     return (
         f"**PostgreSQL**\n\n{found['when']}: {found['server']}; {settings}, else as it comes. Clients are processes of their own "
-        f"on the same machine, {found['seconds']:g} s a row.\n\n{table(heads, rows)}\n\n"
+        f"on the same machine, {found['seconds']:g} s a row and {LEAST} questions each at least.\n\n{table(heads, rows)}\n\n"
         f"recollect is quicker than the plain SQL, answers more, and finds no less in {won} of {len(pairs)} pairs of rows."
         f"{index}\n\n"
         + table(("records/s with vectors", "in batches of 2,000", "one by one, each durable"), wrote)

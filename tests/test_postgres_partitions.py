@@ -14,7 +14,7 @@ from postgres_server import server
 from recollect import Memory
 from recollect.recipes import PRESETS
 from recollect.settings import Settings
-from recollect.stores import postgres_lanes, sql
+from recollect.stores import postgres_lanes, postgres_server, sql
 from recollect.testing import FixedClock
 
 PARTITION = re.compile(r"(?:owners|records|mentions|changes|lanes|vectors|outbox)_(\d+)")
@@ -43,6 +43,12 @@ def statements(monkeypatch):
             sent.extend((query, tuple(params), threading.get_ident() == me) for params in given)
             return super().executemany(query, given, **more)
 
+    def counted(psycopg, connection, names, query, given):
+        sent.append((query, tuple(given), threading.get_ident() == me))
+        return real_counted(psycopg, connection, names, query, given)
+
+    real_counted = postgres_server.counted
+    monkeypatch.setattr(postgres_server, "counted", counted)
     monkeypatch.setattr(psycopg, "RawCursor", Watched)
     return sent
 
@@ -132,6 +138,7 @@ def test_no_question_and_no_write_touches_more_than_one_partition(statements, mo
     assert len(re.findall(r" recollect\.vectors_\d+ ", made)) == 1, "an index is made on one partition, and has no plan"
     asked = {known: given for known, given in asked.items() if known[0] != made}
     kinds = {query for query, _ in asked}
+    assert any(query.startswith("WITH free AS") for query in kinds)
     assert len(kinds) > 30 and sql.blocks("postgres/hnsw.sql").best_among in kinds
     assert any("vector::halfvec(4) <#>" in query and "LIMIT" in query for query in kinds)
     met, wide = set(), {}

@@ -44,7 +44,7 @@ class PostgresOutbox:
             writing = self._store.in_transaction(connection)
             stored = sum(self._settle(writing, path, space, mine) for path, mine in sorted(self._by_owner(done).items()))
             writing.finish()
-            writing.puts.flush()
+            writing.puts.flush(commit=True)
         self._store.committed(writing)
         return stored
 

@@ -12,7 +12,7 @@ from ..errors import InvalidQuery
 from ..ports import Found
 from ..query import Where
 from ..tokens import query_terms
-from .postgres_rows import quoted
+from .postgres_words import quoted
 from .searches import NOTHING, ShelfLexical, look_at
 
 if TYPE_CHECKING:

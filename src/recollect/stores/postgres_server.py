@@ -7,16 +7,19 @@ Not for: what the statements mean.
 
 from __future__ import annotations
 
+import logging
 import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 from urllib.parse import SplitResult, parse_qsl, quote, urlencode, urlsplit
+from weakref import WeakKeyDictionary
 
 from ..errors import InvalidSetting, MissingExtra, StoreClosed, StoreUnavailable
 from . import migrate, sql
 from .postgres_errors import URL_HINT, translated, unreachable
+from .postgres_raw import counted
 from .urls import without_secrets
 
 if TYPE_CHECKING:
@@ -44,6 +47,8 @@ class Server:
         self.wait = float(options.get("wait", WAIT if wait is None else wait))
         self.hnsw = int(options.get("hnsw", HNSW))
         self.prepare = None if options.get("prepare") == "off" else 1
+        self._prepared: WeakKeyDictionary[psycopg.Connection, dict[str, bytes]] = WeakKeyDictionary()  # names, by statement
+        self.composes = True  # whether it takes statements of several parts
         self._closed = False
         self._local = threading.local()
         with self._first() as connection:
@@ -104,12 +109,35 @@ class Server:
         """A write transaction: committed when the block ends well, undone when it does not."""
         with self.named(), self._lent(f"BEGIN; SET LOCAL lock_timeout = {round(self.wait * 1000)}") as connection:
             yield connection
-            connection.execute("COMMIT")
+            if connection.info.transaction_status != self.psycopg.pq.TransactionStatus.IDLE:  # committed in the block already
+                connection.execute("COMMIT")
 
     def run(self, query: str, given: Sequence[Any] = ()) -> int:
         """A single statement that changes something: how many rows."""
         with self.named(), self._connection() as connection:
             return connection.execute(query, given).rowcount
+
+    def hopefully(self, query: str, given: Sequence[Any]) -> bool:
+        """A single statement that changes something or finds that it can't, which it says by a count; or gets lost on the way.
+
+        Lost with a dead connection, nobody knows whether it was done: whoever tries again must look.
+        """
+        with self.named(), self._connection() as connection:
+            try:
+                names = None if self.prepare is None else self._prepared.setdefault(connection, {})
+                return counted(self.psycopg, connection, names, query, given) > 0
+            except self.psycopg.errors.FeatureNotSupported:
+                self.composes = False  # a cluster may not take it
+                return False
+            except self.psycopg.errors.InvalidSqlStatementName:
+                self._prepared.pop(connection, None)
+                return False
+            except (KeyError, self.psycopg.errors.UniqueViolation, self.psycopg.errors.DuplicatePreparedStatement):
+                return False
+            except self.psycopg.OperationalError:
+                if not connection.broken:
+                    raise
+                return False
 
     def close(self) -> None:
         if not self._closed:
@@ -231,6 +259,9 @@ def _drivers() -> tuple[Any, Any]:
         raise MissingExtra(
             "The PostgreSQL store needs psycopg and its pool.", hint='pip install "recollect[postgres]"'
         ) from error
+    log = logging.getLogger("psycopg.pool")
+    if not log.handlers:  # what it says of a server that is away is in our errors; who wants to hear it sets up logging
+        log.addHandler(logging.NullHandler())
     return psycopg, psycopg_pool
 
 

@@ -17,6 +17,18 @@ class Floats(bytes):
     """A vector on its way to the server: float32, little-endian."""
 
 
+def as_sent(vector: bytes) -> bytes:
+    """A vector as the server takes it in."""
+    numbers = np.frombuffer(vector, "<f4")
+    return _HEAD.pack(len(numbers), 0) + numbers.astype(">f4").tobytes()
+
+
+def block_of(sent: bytes, count: int) -> bytes:
+    """So many vectors of one length, as the server sends them one after the other."""
+    numbers = np.frombuffer(sent, np.uint8).reshape(count, -1)[:, _HEAD.size :]
+    return np.ascontiguousarray(numbers).view(">f4").astype("<f4").tobytes()
+
+
 class VectorType:
     """The type of one database: its number differs from one to the next."""
 
@@ -28,8 +40,7 @@ class VectorType:
             format = Format.BINARY
 
             def dump(self, obj: Any) -> bytes:
-                numbers = np.frombuffer(obj, "<f4")
-                return _HEAD.pack(len(numbers), 0) + numbers.astype(">f4").tobytes()
+                return as_sent(obj)
 
         class Load(Loader):
             format = Format.BINARY
@@ -42,5 +53,8 @@ class VectorType:
 
     def register(self, connection: psycopg.Connection) -> None:
         """Teach it to a connection."""
+        from psycopg.types import TypeInfo
+
         connection.adapters.register_dumper(Floats, self._dump)
         connection.adapters.register_loader(self.oid, self._load)
+        connection.adapters.types.add(TypeInfo("vector", self.oid, 0))

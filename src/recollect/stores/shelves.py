@@ -31,7 +31,8 @@ AT_HAND = 4096  # records kept at hand, none of them longer than this
 LOADED_AT_ONCE = 4096  # vectors, or records: a lane and a shelf are read in pieces, so that they are never in memory twice
 LOW = 0xFFFFFFFF
 ORDERS = ("newest", "oldest", "turns", "latest")
-Block = Sequence[tuple[int, bytes]]  # slots and their vectors, float32, little-endian
+Pairs = Sequence[tuple[int, bytes]]  # slots and their vectors, float32, little-endian
+Block = tuple[Sequence[int], bytes]  # slots, and their vectors one after the other
 Serve = Callable[[Shelf, str, str, int, int], "ServedLane | None"]  # space, view, number, dimension: who searches that lane
 
 
@@ -74,7 +75,7 @@ class Reads(Protocol):
     def lane_blocks(self, owner: int, lane: int, size: int, at_once: int) -> Iterator[Block]:
         """The vectors of the first so many slots, in pieces."""
 
-    def vectors(self, owner: int, lane: int, slots: Sequence[int]) -> Block:
+    def vectors(self, owner: int, lane: int, slots: Sequence[int]) -> Pairs:
         """Some vectors."""
 
     def slots(self, owner: int, ids: Sequence[str]) -> list[tuple[str, int]]:
@@ -97,10 +98,10 @@ class Reads(Protocol):
 
 
 class Shelves:
-    """See the module. Call its methods as one caller at a time: the searches hold `reads.reading()`."""
+    """See the module. Call its methods as one caller at a time: the searches hold `reads.reading()`. `wide`: as of a `Lane`."""
 
-    def __init__(self, reads: Reads, serve: Serve | None = None) -> None:
-        self.reads, self._serve = reads, serve
+    def __init__(self, reads: Reads, serve: Serve | None = None, wide: int = 1) -> None:
+        self.reads, self._serve, self._wide = reads, serve, wide
         self.graph = ShelfGraph(self)
         self._shelves: OrderedDict[str, Shelf] = OrderedDict()
         self._at_hand: dict[int, Record] = {}  # records fetched lately, oldest first
@@ -226,11 +227,12 @@ class Shelves:
         return lane
 
     def _loaded(self, shelf: Shelf, space: str, view: str, number: int, dimension: int) -> Lane:
-        lane = Lane(number, space, view, dimension, lambda slots: self._fetch(shelf.owner, number, slots))
-        lane.reserve(shelf.size)
+        lane = Lane(number, space, view, dimension, lambda slots: self._fetch(shelf.owner, number, slots), self._wide)
         # No further than the shelf has come: what was committed since will be told by the change log.
-        for block in self.reads.lane_blocks(shelf.owner, number, shelf.size, LOADED_AT_ONCE):
-            _put(lane, block)
+        for slots, blobs in self.reads.lane_blocks(shelf.owner, number, shelf.size, LOADED_AT_ONCE):
+            if not lane.count:  # and as many again for as many slots, by and large
+                lane.reserve(len(slots) * shelf.size // (int(slots[-1]) + 1), shelf.size)
+            _put(lane, slots, blobs)
         return lane
 
     def _mask(self, shelf: Shelf, where: Where, tenant: bool) -> np.ndarray | None:
@@ -267,7 +269,8 @@ class Shelves:
         for lane in lanes if what in ("words", "vectors") else ():
             for slot in slots:
                 lane.drop(slot)
-            _put(lane, self.reads.vectors(shelf.owner, lane.number, slots))
+            found = self.reads.vectors(shelf.owner, lane.number, slots)
+            _put(lane, [slot for slot, _ in found], b"".join([blob for _, blob in found]))
             if lane.gone > LOADED_AT_ONCE and lane.gone > len(lane):  # mostly gaps: load it anew when it is next asked for
                 del shelf.lanes[lane.space, lane.view]
 
@@ -305,7 +308,6 @@ def _entries(shelf: Shelf, mask: np.ndarray | None, order: str, first: int | Non
     return [(sign * f.at, f.id, k) for f, k in zip(facts, keys, strict=True)]
 
 
-def _put(lane: Lane | ServedLane, rows: Block) -> None:
-    if rows:
-        block = np.frombuffer(b"".join([blob for _, blob in rows]), "<f4").reshape(len(rows), -1)
-        lane.put([slot for slot, _ in rows], block)
+def _put(lane: Lane | ServedLane, slots: Sequence[int], blobs: bytes) -> None:
+    if len(slots):
+        lane.put(slots, np.frombuffer(blobs, "<f4").reshape(len(slots), -1))

@@ -80,11 +80,11 @@ class SqliteReads:
     def lanes_of(self, owner: int) -> list[tuple]:
         return self._all(self.q.lanes_of, (owner,))
 
-    def lane_blocks(self, owner: int, lane: int, size: int, at_once: int) -> Iterator[list[tuple[int, bytes]]]:
+    def lane_blocks(self, owner: int, lane: int, size: int, at_once: int) -> Iterator[tuple[list[int], bytes]]:
         with self.file.reading() as connection:
             rows = connection.execute(self.q.lane_vectors, (lane << 32, (lane << 32) + size))
             while some := rows.fetchmany(at_once):
-                yield [(key & LOW, blob) for key, blob in some]
+                yield [key & LOW for key, _ in some], b"".join([blob for _, blob in some])
 
     def vectors(self, owner: int, lane: int, slots: Sequence[int]) -> list[tuple[int, bytes]]:
         rows = self._all(self.q.vectors_by_keys, (keys_json(lane << 32 | slot for slot in slots),))

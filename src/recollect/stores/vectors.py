@@ -29,11 +29,14 @@ Fetch = Callable[[Sequence[int]], Mapping[int, np.ndarray]]
 
 
 class Lane:
-    """One block of unit vectors, in order of arrival; `slots[i]` says whose row i is, `rows[slot]` is the way back."""
+    """One block of unit vectors, in order of arrival; `slots[i]` says whose row i is, `rows[slot]` is the way back.
 
-    def __init__(self, number: int, space: str, view: str, dimension: int, fetch: Fetch) -> None:
+    `wide`: so many times as many nominees as are compared are asked for, of a lane that is `STAGED`.
+    """
+
+    def __init__(self, number: int, space: str, view: str, dimension: int, fetch: Fetch, wide: int = 1) -> None:
         self.number, self.space, self.view, self.dimension = number, space, view, dimension
-        self.fetch = fetch
+        self.fetch, self.wide = fetch, wide
         self.count = 0
         self.slots = np.zeros(0, np.int32)
         self.rows = np.full(0, -1, np.int32)
@@ -46,9 +49,9 @@ class Lane:
     def __len__(self) -> int:
         return self.count - self.gone
 
-    def reserve(self, count: int) -> None:
-        """Make room for so many at once, as far as they will be held: growing copies."""
-        self._grow(min(count, HELD_BYTES // (4 * self.dimension)), count)
+    def reserve(self, count: int, slots: int) -> None:
+        """Make room for about so many vectors, of so many slots: growing with them copies them again and again."""
+        self._grow(min(count, HELD_BYTES // (4 * self.dimension)), slots)
 
     def put(self, slots: Sequence[int], block: np.ndarray) -> None:
         """Add or replace vectors."""
@@ -123,12 +126,13 @@ class Lane:
 
     def _nominate(self, query: np.ndarray, k: int, allowed: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
         room = self.count if allowed is None else int(np.count_nonzero(allowed))
-        sigmas, more, least = MARGINS["staged" if self.count >= STAGED else self.codes.bit_width]
-        wanted = min(room, max(k + max(more, k // 4), least))
+        staged = self.count >= STAGED
+        sigmas, more, least = MARGINS["staged" if staged else self.codes.bit_width]
+        wanted, wide = min(room, max(k + max(more, k // 4), least)), self.wide if staged else 1
         asked = _padded(query[None, :])
         while True:
-            estimates, rows = self.codes.search(asked, k=wanted, mask=allowed)
-            estimates, rows = estimates[0], rows[0]
+            estimates, rows = self.codes.search(asked, k=min(room, wide * wanted), mask=allowed)
+            estimates, rows = estimates[0][:wanted], rows[0][:wanted]
             cosines = self._exact(rows, query)
             if wanted >= room:
                 return rows, cosines

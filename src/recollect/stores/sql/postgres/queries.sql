@@ -1,3 +1,6 @@
+-- Where some rows of many are asked for, each is looked up by its key (LATERAL, OFFSET 0): of owners with few records on the average
+-- a planner thinks that all rows of one are soon read, and is wrong about the one who has a hundred thousand.
+
 -- name: pulse
 -- All that a reader must know before it answers from what it holds: is there anything new, and does anything wait?
 SELECT no, next_slot, change, settings, EXISTS (SELECT 1 FROM recollect.outbox WHERE owner = $1)
@@ -78,23 +81,29 @@ WHERE owner = $1 AND source = $2 AND role = 'derived' AND (NOT $3 OR kind = 'rel
 
 -- name: ids_there
 -- Which of these ids are taken?
-SELECT 1 FROM recollect.records WHERE owner = $1 AND id = ANY ($2::text[]) LIMIT 1;
+SELECT 1 FROM unnest($2::text[]) AS these (id)
+CROSS JOIN LATERAL (SELECT 1 FROM recollect.records AS r WHERE r.owner = $1 AND r.id = these.id OFFSET 0) AS found LIMIT 1;
 
 -- name: record_by_id
 -- A whole record, by its id.
-SELECT slot, owner, id, text, kind, role, agent, project, session, turn, speaker, at, recorded_at, valid_from, valid_to,
+SELECT r.slot, r.owner, id, text, kind, role, agent, project, session, turn, speaker, at, recorded_at, valid_from, valid_to,
   superseded_by, superseded_at, tags, quality, confidence, reinforced, source, views, metadata, entities, links, dates
-FROM recollect.records LEFT JOIN recollect.mentions USING (owner, slot) WHERE owner = $1 AND id = $2;
+FROM recollect.records AS r
+LEFT JOIN LATERAL (SELECT * FROM recollect.mentions AS m WHERE m.owner = $1 AND m.slot = r.slot OFFSET 0) AS spoken_of ON true
+WHERE r.owner = $1 AND r.id = $2;
 
 -- name: records_by_slots
 -- Whole records.
-SELECT slot, owner, id, text, kind, role, agent, project, session, turn, speaker, at, recorded_at, valid_from, valid_to,
+SELECT r.slot, r.owner, id, text, kind, role, agent, project, session, turn, speaker, at, recorded_at, valid_from, valid_to,
   superseded_by, superseded_at, tags, quality, confidence, reinforced, source, views, metadata, entities, links, dates
-FROM recollect.records LEFT JOIN recollect.mentions USING (owner, slot) WHERE owner = $1 AND slot = ANY ($2::integer[]);
+FROM unnest($2::integer[]) AS these (slot)
+CROSS JOIN LATERAL (SELECT * FROM recollect.records AS r WHERE r.owner = $1 AND r.slot = these.slot OFFSET 0) AS r
+LEFT JOIN LATERAL (SELECT * FROM recollect.mentions AS m WHERE m.owner = $1 AND m.slot = these.slot OFFSET 0) AS m ON true;
 
 -- name: slots_by_ids
 -- Slots of ids.
-SELECT id, slot FROM recollect.records WHERE owner = $1 AND id = ANY ($2::text[]);
+SELECT id, found.slot FROM unnest($2::text[]) AS these (id)
+CROSS JOIN LATERAL (SELECT slot FROM recollect.records AS r WHERE r.owner = $1 AND r.id = these.id OFFSET 0) AS found;
 
 -- name: columns
 -- What an owner's shelf holds in memory, for a range of slots. What has no value gets the one that acts like none: 2^62 for
@@ -107,11 +116,12 @@ FROM recollect.records WHERE owner = $1 AND slot >= $3 AND slot < $4 ORDER BY sl
 
 -- name: some_columns
 -- The same of single slots.
-SELECT ($2::bigint << 32) + slot, id, kind, role, agent, project, session, coalesce(turn, -1), coalesce(at, 4611686018427387904),
+SELECT ($2::bigint << 32) + r.slot, id, kind, role, agent, project, session, coalesce(turn, -1), coalesce(at, 4611686018427387904),
   recorded_at, coalesce(valid_from, -4611686018427387904), coalesce(valid_to, 4611686018427387904),
   CASE WHEN superseded_by IS NULL THEN 4611686018427387904 ELSE coalesce(superseded_at, -4611686018427387904) END,
   quality, reinforced, length, language, terms
-FROM recollect.records WHERE owner = $1 AND slot = ANY ($3::integer[]) ORDER BY slot;
+FROM unnest($3::integer[]) AS these (slot)
+CROSS JOIN LATERAL (SELECT * FROM recollect.records AS r WHERE r.owner = $1 AND r.slot = these.slot OFFSET 0) AS r ORDER BY r.slot;
 
 -- name: texts
 -- The texts of a range of slots, for the routes that read them whole and never see what was derived.
@@ -171,8 +181,10 @@ DELETE FROM recollect.vectors WHERE owner = $1 AND lane = $2 AND slot = $3;
 DELETE FROM recollect.vectors WHERE owner = $1 AND lane = $2 AND slot = ANY ($3::integer[]);
 
 -- name: lane_vectors
--- A part of a lane's block.
-SELECT slot, vector FROM recollect.vectors WHERE owner = $1 AND lane = $2 AND slot >= $3 AND slot < $4 ORDER BY slot LIMIT $5;
+-- A part of a lane's block, in one piece: slots, and vectors one after the other, in the same order.
+SELECT string_agg(int4send(slot), NULL), string_agg(vector_send(vector), NULL) FROM (
+  SELECT slot, vector FROM recollect.vectors WHERE owner = $1 AND lane = $2 AND slot >= $3 AND slot < $4 ORDER BY slot LIMIT $5
+) AS part;
 
 -- name: vectors_by_slots
 -- Some vectors.
@@ -346,8 +358,10 @@ DELETE FROM recollect.notes WHERE until <= $1;
 
 -- name: told
 -- The records that were told so, if that may still be repeated.
-SELECT digest, numbers.no << 32 | slot FROM recollect.told JOIN recollect.numbers USING (owner)
-WHERE owner = $1 AND digest = ANY ($2::bytea[]) AND until > $3;
+SELECT digest, (SELECT no FROM recollect.owners WHERE owner = $1) << 32 | found.slot FROM unnest($2::bytea[]) AS these (digest)
+CROSS JOIN LATERAL (
+  SELECT slot FROM recollect.told AS t WHERE t.owner = $1 AND t.digest = these.digest AND until > $3 OFFSET 0
+) AS found;
 
 -- name: put_told
 -- What records say. Nothing is due any more: old rows have gone.
