@@ -20,7 +20,8 @@ _CAPITAL = r"[A-ZÀ-ÖØ-ÞĀĂĄĆČĎĐĒĘĚĢĪĶĻŁŃŅŇŌŐŘŚŞŠŢŤ�
 _WORD = rf"{_CAPITAL}[\w'’&-]*(?:\.(?=\w)[\w'’&-]*)?"  # matches in one way only: in two, a list of names takes for ever
 # A run of capitalised words, small words that names have in their middle allowed between them.
 NAME = rf"{_WORD}(?: (?:(?:of|de|da|del|di|la|van|von|der|den|and the|for|&|the) )?{_WORD})*"
-_NAMES = re.compile(rf"(?<![\w@#./])(?:{NAME})")
+# The capital first, then what may not stand before it: so only capitals are looked at.
+_NAMES = re.compile(rf"{_CAPITAL}(?<![\w@#./].){NAME.removeprefix(_CAPITAL)}")
 _MARKED = re.compile(
     r"《([^《》\n]{1,40})》|「([^「」\n]{1,12})」|『([^『』\n]{1,40})』|(?<![\w@])(@\w{2,30})(?![\w(.])|(?<![\w&#/])(#[^\W\d_][\w-]{1,40})"
 )
