@@ -22,10 +22,10 @@ CHUNK = 10_000
 EXACT_QUESTIONS = 100
 
 
-def open_memory(path: Path, owner: str):
+def open_memory(path: Path | str, owner: str, extractor: str | None = None):
     from recollect import Memory
 
-    return Memory.open(str(path), owner=owner, embedder="none")
+    return Memory.open(str(path), owner=owner, embedder="none", extractor=extractor)
 
 
 def as_dict(record: Record, vectors: bool = True) -> dict[str, object]:
@@ -129,7 +129,7 @@ def first_answer(world: World, path: Path, owner: str, recipe: str) -> dict[str,
 
 
 def writes(world: World, folder: Path, batch: int = 20_000, single: int = 1_000) -> dict[str, float]:
-    """Records a second: in batches without vectors, with them, and one by one, each durable before the next."""
+    """Records a second: in batches without vectors, with them, and one by one, each durable before the next; those unread, too."""
     memory = open_memory(folder / "memory.db", "warm")
     remember(memory, islice(world.records(), 500))
     plain, whole = memory.for_owner("plain"), memory.for_owner("whole")
@@ -139,4 +139,7 @@ def writes(world: World, folder: Path, batch: int = 20_000, single: int = 1_000)
     one = memory.for_owner("single")
     alone = seconds(lambda: [one.remember(text) for text in world.texts[:single]])
     memory.close()
-    return {"batch_per_s": round(batch / bare), "batch_vectors_per_s": round(batch / full), "single_per_s": round(single / alone)}
+    with open_memory(folder / "memory.db", "unread", "none") as unread:
+        unread_s = seconds(lambda: [unread.remember(text) for text in world.texts[:single]])
+    took = {"batch": batch / bare, "batch_vectors": batch / full, "single": single / alone, "unread": single / unread_s}
+    return {f"{name}_per_s": round(rate) for name, rate in took.items()}
