@@ -129,7 +129,7 @@ def first_answer(world: World, path: Path, owner: str, recipe: str) -> dict[str,
 
 
 def writes(world: World, folder: Path, batch: int = 20_000, single: int = 1_000) -> dict[str, float]:
-    """Records a second: in batches without vectors, with them, and one by one, each durable before the next; those unread, too."""
+    """Records a second: in batches without vectors, with them, one by one, each durable before the next, and those unread."""
     memory = open_memory(folder / "memory.db", "warm")
     remember(memory, islice(world.records(), 500))
     plain, whole = memory.for_owner("plain"), memory.for_owner("whole")
