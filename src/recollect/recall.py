@@ -28,6 +28,7 @@ from .records import PARTS, Record
 from .rerank import Judges, declined, rerank
 from .routes import run
 from .score import age_days, charge, ordered, score, weigh
+from .spaces import leading
 
 if TYPE_CHECKING:
     import numpy as np
@@ -119,7 +120,7 @@ def go(
     rankings, passages = gather(
         run(query, recipe, embedding, store), query, recipe, store, lambda ask, deeper: run(ask, deeper, embedding, store)
     )
-    desk = Desk(store, _space(query, embedding))
+    desk = Desk(store, _space(query, embedding, store))
     read = 0 if declined(recipe, embedding is not None) else recipe.rerank_top.size(query.limit)
     size = max(recipe.pool.size(query.limit), query.limit, read)
     rescored = _rescored(query, recipe, store, passages)
@@ -157,9 +158,9 @@ def _parts(pool: Sequence[Candidate], passages: Mapping[int, int], desk: Desk) -
     return {key: count for key, count in counts.items() if isinstance(count, int) and count > 1}
 
 
-def _space(query: Query, embedding: Embedding | None) -> str | None:
+def _space(query: Query, embedding: Embedding | None, store: Store) -> str | None:
     if embedding is not None:
-        return (embedding if query.vectors else embedding.leading(query.text)).space
+        return (embedding if query.vectors else leading(embedding, query.text, query.where, store)).space
     return f"given:{len(query.vectors['full'])}" if "full" in query.vectors else None
 
 

@@ -19,7 +19,7 @@ from .query import Query, Where
 from .rankings import FAILED, RAN, SKIPPED, TIMED_OUT, Ranking
 from .recipes import Recipe, RouteSpec
 from .records import DERIVED, PART
-from .spaces import Others, merged
+from .spaces import Others, leading, merged
 from .temporal import found_in_time
 from .tokens import fold
 
@@ -63,7 +63,7 @@ class Vectors:
 
     def __init__(self, query: Query, embedding: Embedding | None, store: Store) -> None:
         self.query, self.store = query, store
-        self.embedding = embedding if embedding is None or query.vectors else embedding.leading(query.text)
+        self.embedding = embedding if embedding is None or query.vectors else leading(embedding, query.text, query.where, store)
         self.heard: dict[str, float] = {}  # view → the most that a model is worth which answered, where several did
         self.error: Exception | None = None
         self._pending: Vector | None = None
