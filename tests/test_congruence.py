@@ -413,6 +413,8 @@ def answer(store, where: Where, verb: str, *rest):
         found = store.temporal.within(where, NOW + first * DAY, NOW + after * DAY, limit)
     else:
         found = getattr(store.lexical, verb)(where, *rest)
+        shares = store.lexical.shares(rest[0], found.keys)
+        return names(store, found.keys), list(found.scores), found.relaxed, [shares.get(key) for key in found.keys]
     return names(store, found.keys), list(found.scores), found.relaxed
 
 

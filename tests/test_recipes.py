@@ -386,7 +386,11 @@ some_kinds = st.lists(st.sampled_from(KINDS), unique=True, max_size=4).map(tuple
 OWN = {
     "tokens": {"threshold": share, "second_gate": st.none() | st.tuples(st.integers(1, 100), share)},
     "vector": {"threshold": st.none() | st.floats(-1, 1), "view": st.sampled_from(VIEWS)},
-    "lexical": {"match": st.sampled_from(("any", "all", "relax")), "rank": st.sampled_from(("bm25", "native"))},
+    "lexical": {
+        "match": st.sampled_from(("any", "all", "relax")),
+        "rank": st.sampled_from(("bm25", "native")),
+        "cover": st.floats(0, 20),
+    },
     "substring": {"boost": share},
     "graph": {"hops": st.integers(1, 5), "facts": st.booleans()},
     "temporal": {},

@@ -154,6 +154,9 @@ class Lexical(Protocol):
     def substring(self, where: Where, text: str, limit: int) -> Found:
         """Records whose text contains the whole lower-cased query, newest first; every score is 1."""
 
+    def shares(self, text: str, keys: Sequence[int]) -> Mapping[int, float]:
+        """How much of the query each of these holds, from 0 to 1: of the idf of the terms that any record of its owner holds."""
+
 
 class Vector(Protocol):
     """Vector search within one space (an embedder's fingerprint) and one view. Cosines, rounded to six places."""

@@ -9,8 +9,8 @@ Vectors of different spaces are never compared: the rankings are merged by rank,
 were measured, by what a rank of each is worth. A record is in one of them only; with two spaces of equal worth it comes out at
 most twice as far down. Not here: the embedding anew (`upkeep`).
 
-A few short words don't tell their language, but the memory they are asked of does: such a question leads in the space of the first
-model that has vectors of most of it.
+A few short words don't tell their language, but the memory they are asked of does: such a question leads in the space of the
+first model that has vectors of most of it.
 """
 
 from __future__ import annotations

@@ -195,6 +195,16 @@ class Postings:
         keep = reached >= _kth(reached, k) - 1e-9
         return slots[keep], reached[keep]
 
+    def shares(self, terms: Iterable[int], slots: np.ndarray) -> np.ndarray:
+        """Of the idf of those terms that any record holds, the share that is in each of these."""
+        found = [(self._idf(len(holders)), holders) for holders, _ in map(self.find, terms) if len(holders)]
+        held = np.zeros(len(slots))
+        for idf, holders in found:
+            at = holders.searchsorted(slots)
+            at[at == len(holders)] = 0
+            held[holders[at] == slots] += idf
+        return held / math.fsum(idf for idf, _ in found) if found else held
+
     def norm(self) -> np.ndarray:
         """BM25's length norm of every slot."""
         if self._norm is None:
