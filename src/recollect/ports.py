@@ -379,6 +379,9 @@ class Store(Protocol):
     def roles(self, where: Where) -> frozenset[str]:
         """The roles that records of the owner, and of the tenant named, may have; rather one too many than one too few."""
 
+    def turns(self, where: Where, places: Sequence[tuple[str, int]]) -> Mapping[tuple[str, int], int]:
+        """Keys of the owner's turns with these sessions and numbers, in sight; of several in one place, the one stored last."""
+
     def facts(self, keys: Sequence[int]) -> Mapping[int, Facts]:
         """What scoring needs of each key; a key that is not there, or has gone meanwhile, is absent."""
 

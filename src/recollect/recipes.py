@@ -148,6 +148,7 @@ class Recipe:
     rerank_top: Pool = entry(PoolShape(), _TOP_POOL, "how many candidates it reads")  # noqa: RUF009
     rerank_by: str = entry(Choice(("rank", "score")), "rank", "whether its order counts, or its scores from 0 to 1")
     rerank_weight: float = entry(Number(0, 1), 1.0, "what its word counts against the score so far; 0: it is not asked")
+    rerank_before: int = entry(Whole(0, 4000), 0, "a turn is read with the one before it, if that has no more characters")
     mmr: float | None = entry(Number(0, 1), None, "lambda: relevance (1) against novelty (0); none: no diversifying", none=True)
     redundancy: tuple[tuple[str, float], ...] = entry(
         Pairs(Choice(MEASURES), Number(0, 1), 1), (("words", 1.0),), "what counts as repetition: the largest of weight × measure"
@@ -268,7 +269,7 @@ def _balanced() -> Recipe:
     off = (RouteSpec(kind="graph", weight=0, pool=pool, facts=False), RouteSpec(kind="temporal", weight=0, pool=pool))
     return Recipe(
         name="balanced", routes=(*on, *off), fuse="scores", trust=True, pool=Pool(times=4, least=120), parts_toll=0.4, kin=0.4,
-        rerank="late", rerank_top=Pool(times=1, least=30), rerank_by="score", rerank_weight=0.75,
+        rerank="late", rerank_top=Pool(times=1, least=30), rerank_by="score", rerank_weight=0.75, rerank_before=200,
     )  # fmt: skip
 
 

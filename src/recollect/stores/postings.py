@@ -13,7 +13,7 @@ only looked up for records already seen. That is exact: nothing is approximated,
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -21,6 +21,7 @@ K1, B = 1.2, 0.75
 FLAT = 8192  # postings up to which one pass over all of them is quickest (scripts/bench)
 TAIL = 512  # records kept in the dictionary before they become a run
 _NOTHING = (np.empty(0, np.int32), np.empty(0, np.uint8))
+Held = tuple[np.ndarray, np.ndarray, float]  # a term's slots, its frequencies there, its idf
 
 
 class Run:
@@ -87,6 +88,7 @@ class Postings:
         self._scores = np.zeros(0)
         self._norm: np.ndarray | None = None
         self._least_norm = 0.0
+        self._last: tuple[Sequence[int], Sequence[Held]] = ((), ())  # whose shares are asked for next, as a rule
 
     def load(self, slots: Sequence[int], blobs: Sequence[bytes], lengths: Sequence[int]) -> None:
         """Append many records at once; their slots are new."""
@@ -96,7 +98,7 @@ class Postings:
         self.lengths[np.asarray(slots)] = lengths
         self.records += len(slots)
         self.total += sum(lengths)
-        self._norm = None
+        self._norm, self._last = None, ((), ())
         if len(slots) + len(self.tail_slots) <= TAIL:
             for slot, blob in zip(slots, blobs, strict=True):
                 self._to_tail(slot, blob)
@@ -114,12 +116,12 @@ class Postings:
         self.stale[slot] = self.any_stale = True
         self.records -= 1
         self.total -= int(self.lengths[slot])
-        self._norm = None
+        self._norm, self._last = None, ((), ())
 
     def add(self, slot: int, blob: bytes, length: int) -> None:
         """One record's words; its slot is new, or was dropped."""
         self._grow(slot + 1)
-        self._norm = None
+        self._norm, self._last = None, ((), ())
         self.lengths[slot] = length
         self.records += 1
         self.total += length
@@ -140,9 +142,9 @@ class Postings:
         order = np.argsort(slots, kind="stable")
         return slots[order], np.concatenate([tfs for _, tfs in parts])[order]
 
-    def best(self, terms: Iterable[int], k: int, mask: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+    def best(self, terms: Sequence[int], k: int, mask: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
         """Slots whose BM25 score reaches the k-th best (ties included), and the scores; in no order."""
-        found = [(slots, tfs, self._idf(len(slots))) for slots, tfs in map(self.find, terms) if len(slots)]
+        found = self._held(terms)
         if sum([len(slots) for slots, _, _ in found]) <= FLAT:
             return self._flat(found, k, mask)
         found.sort(key=lambda entry: -entry[2])
@@ -195,15 +197,21 @@ class Postings:
         keep = reached >= _kth(reached, k) - 1e-9
         return slots[keep], reached[keep]
 
-    def shares(self, terms: Iterable[int], slots: np.ndarray) -> np.ndarray:
+    def shares(self, terms: Sequence[int], slots: np.ndarray) -> np.ndarray:
         """Of the idf of those terms that any record holds, the share that is in each of these."""
-        found = [(self._idf(len(holders)), holders) for holders, _ in map(self.find, terms) if len(holders)]
+        asked, found = self._last
+        found = found if asked == terms else self._held(terms)
         held = np.zeros(len(slots))
-        for idf, holders in found:
+        for holders, _, idf in found:
             at = holders.searchsorted(slots)
             at[at == len(holders)] = 0
             held[holders[at] == slots] += idf
-        return held / math.fsum(idf for idf, _ in found) if found else held
+        return held / math.fsum([idf for _, _, idf in found]) if found else held
+
+    def _held(self, terms: Sequence[int]) -> list[Held]:
+        found = [(slots, tfs, self._idf(len(slots))) for slots, tfs in map(self.find, terms) if len(slots)]
+        self._last = terms, found[:]
+        return found
 
     def norm(self) -> np.ndarray:
         """BM25's length norm of every slot."""

@@ -168,6 +168,18 @@ class Shelf:
         later = (turns > turns[least]) | ((turns == turns[least]) & (recorded >= recorded[least]))
         return slots[later]
 
+    def turns(self, places: Sequence[tuple[str, int]], mask: np.ndarray | None) -> dict[tuple[str, int], int]:
+        """Which slots hold the turns with these sessions and numbers; of several, the last."""
+        sessions, numbers = self.columns["session"][: self.size], self.columns["turn"][: self.size]
+        wanted = {(self.names.codes.get(session, -1), number): (session, number) for session, number in places}
+        theirs = np.zeros(len(self.names.names) + 1, bool)  # the last: no session
+        theirs[[code for code, _ in wanted if code >= 0]] = True
+        slots = np.flatnonzero(theirs[sessions] & (self.columns["role"][: self.size] == self.names.codes.get("turn", -1)))
+        slots = slots if mask is None else slots[mask[slots]]
+        slots = slots[np.isin(numbers[slots], [number for _, number in wanted])]
+        found = zip(sessions[slots].tolist(), numbers[slots].tolist(), slots.tolist(), strict=True)
+        return {wanted[code, number]: slot for code, number, slot in found if (code, number) in wanted}
+
     def has(self, slot: int) -> bool:
         """Is there a record in this slot?"""
         return slot < self.size and self.columns["there"].item(slot)

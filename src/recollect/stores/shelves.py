@@ -133,6 +133,15 @@ class Shelves:
         start = 0 if after is None else keys.index(after) + 1
         return keys[start : start + max(0, limit)]
 
+    def turns(self, where: Where, places: Sequence[tuple[str, int]]) -> dict[tuple[str, int], int]:
+        """Keys of the owner's turns with these sessions and numbers, in sight; of several in one place, the one stored last."""
+        with self.reads.reading():
+            shelf = self.shelf(where.owner) if places else None
+            if shelf is None:
+                return {}
+            slots = shelf.turns(places, self._mask(shelf, where, False))
+            return {place: shelf.base + slot for place, slot in slots.items()}
+
     def facts(self, keys: Sequence[int]) -> dict[int, Facts]:
         """What scoring needs of each key; a key that is not there, or has gone meanwhile, is absent."""
         found: dict[int, Facts] = {}

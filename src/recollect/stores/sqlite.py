@@ -36,7 +36,8 @@ class SqliteStore:
         self.file = SqliteFile(path, busy_seconds=busy_seconds)
         self._shelves = shelves = Shelves(SqliteReads(self.file, self.q))
         self.resolve, self.select = shelves.resolve, shelves.select
-        self.facts, self.records, self.roles = shelves.facts, shelves.records, shelves.roles
+        self.facts, self.records = shelves.facts, shelves.records
+        self.turns, self.roles = shelves.turns, shelves.roles
         self.lexical = ShelfLexical(shelves)
         self.vector = ShelfVector(shelves, self._drop)
         self.temporal = ShelfTemporal(shelves)
