@@ -65,6 +65,7 @@ class JudgeProfile:
     max_chars: int = 8_000  # longer text is cut before it is judged
     reach: int = 0  # characters of a text up to which its word counts fully; the longer the texts, the less. 0: of any
     question: int = 0  # the same of the question
+    few: int = 0  # beside quicker judges it reads only so many of the best; 0: all
     licence: str = ""
 
 

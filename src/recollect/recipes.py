@@ -280,9 +280,7 @@ def _fast() -> Recipe:
 
 
 def _thorough() -> Recipe:
-    return _balanced().replace(
-        name="thorough", rerank="late+cross-encoder", rerank_top=Pool(times=1, least=20), rerank_weight=0.85
-    )
+    return _balanced().replace(name="thorough", rerank="late+cross-encoder", rerank_weight=0.85)
 
 
 PRESETS: Mapping[str, Recipe] = MappingProxyType({
