@@ -165,15 +165,15 @@ class Shelves:
             for number in {key >> 32 for key in keys}:
                 self.shelf_of(number)  # drops what has changed from the records at hand
             hand = self._at_hand
-            missing = [key for key in keys if key not in hand]
+            found = {key: hand[key] for key in keys if key in hand}
+            missing = [key for key in keys if key not in found]
             while missing and len(hand) > AT_HAND:
                 del hand[next(iter(hand))]
-            fetched = {}
             for row in self.reads.records(missing) if missing else ():
-                record = fetched[row[0]] = record_of(row, self.reads.path_of(row[0] >> 32))
+                record = found[row[0]] = record_of(row, self.reads.path_of(row[0] >> 32))
                 if not record.metadata and len(record.text) < AT_HAND:  # metadata may hold what its reader can change
                     hand[row[0]] = record
-            return [record for key in keys if (record := hand.get(key) or fetched.get(key)) is not None]
+            return [found[key] for key in keys if key in found]
 
     def clear(self) -> None:
         """Let go of everything."""
