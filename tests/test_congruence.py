@@ -34,6 +34,7 @@ DAY = 86_400_000_000
 MOMENTS = [moment(NOW + days * DAY) for days in (0, -1, -2, 1)]
 OWNERS = ("acme/alice", "acme", "acme/bob")
 IDS = ("m5", "m1", "m9", "M3", "m10", "é", "m2", "m7", "a1")
+PLACES_IN_SESSIONS = [(session, number) for session in ("s1", "s2", "s3") for number in range(4)]
 PLACES = (("toy", "full"), ("toy", "user"), ("other", "full"))
 VECTORS = {"toy": ((1, 0, 0), (0, 1, 0), (0.6, 0.8, 0), (0.6, 0, 0.8), (-1, 0, 0)), "other": ((1, 0), (0, 1))}
 
@@ -396,7 +397,9 @@ def answer(store, where: Where, verb: str, *rest):
         order, limit, after = rest
         keys = store.select(where, order=order, limit=50)
         last = keys[after] if after is not None and after < len(keys) else None
-        return names(store, keys), names(store, store.select(where, order=order, limit=limit, after=last))
+        turns = store.turns(where, PLACES_IN_SESSIONS)
+        told = {place: names(store, [key]) for place, key in turns.items()}
+        return names(store, keys), names(store, store.select(where, order=order, limit=limit, after=last)), told
     if verb in ("entities", "neighborhood"):
         return getattr(store.graph, verb)(where, *rest)
     if verb == "about":
@@ -417,6 +420,8 @@ def answer(store, where: Where, verb: str, *rest):
         found = store.temporal.within(where, NOW + first * DAY, NOW + after * DAY, limit)
     else:
         found = getattr(store.lexical, verb)(where, *rest)
+        shares = store.lexical.shares(rest[0], found.keys)
+        return names(store, found.keys), list(found.scores), found.relaxed, [shares.get(key) for key in found.keys]
     return names(store, found.keys), list(found.scores), found.relaxed
 
 

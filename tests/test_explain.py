@@ -325,3 +325,23 @@ def test_a_summary_that_was_put_first_is_worth_what_its_tree_says(open_memory):
     ((hit, tree),) = told.trees
     assert hit.id == "latest" and hit.score == tree.value == tree.recompute() == 0.4
     assert hit.explain["decay"] < 0.01 and hit.explain["age_days"] > 200
+
+
+def test_a_text_that_holds_all_of_the_question_overtakes_one_that_repeats_some(open_memory):
+    memory = open_memory(recipe="recipe(routes=[lexical(cover=4)])")
+    memory.remember("Goa, Goa, Goa! Goa and the beach, the beach.", id="some")
+    memory.remember("We walked from the airport to a beach in Goa, a long way in the rain, and the bus was gone.", id="all")
+    memory.remember("The airport is closed.", id="one")
+    memory.remember("A beach towel.", id="towel")
+    assert names(memory.recall("beach Goa airport", recipe="recipe(routes=[lexical])")) == ["some", "all", "one", "towel"]
+    answer = memory.recall("beach Goa airport")
+    assert names(answer) == ["all", "some", "one", "towel"]
+    assert "rank 1, score 5.73475, from 1.14695, holding 100% of what was asked" in answer.explain()
+
+
+def test_a_long_text_says_so_of_its_part(open_memory):
+    memory = open_memory(recipe="recipe(routes=[lexical(cover=4)])")
+    memory.remember(" ".join([*["A sentence about nothing much, and long."] * 60, "The airport of Goa."]), id="long")
+    memory.remember("Goa.", id="short")
+    answer = memory.recall("Goa airport")
+    assert names(answer)[0] == "long" and "airport" in answer[0].passage and "holding 100% of what was asked" in answer.explain()

@@ -154,6 +154,27 @@ def test_of_several_who_is_best_at_the_question_is_heard_most():
     assert Together([short, Judge(1.0, scripts=frozenset({"han"}))]).heard("four", ["text"]) == 0.25
 
 
+def test_who_takes_his_time_reads_what_either_order_puts_first_and_only_once():
+    class Table(Judge):
+        def __init__(self, table, **profile):
+            super().__init__(0.0, **profile)
+            self.table = table
+
+        def scores(self, query, texts):
+            self.asked.append((query, tuple(texts)))
+            return [self.table[text] for text in texts]
+
+    quick = Table({"a": 0.1, "b": 0.2, "c": 0.3, "d": 0.9})
+    slow = Table({"a": 0.5, "b": 1.0, "c": 0.8, "d": 0.4}, few=3)
+    both = Together([slow, quick])
+    assert both.scores("Goa", "abcd") == pytest.approx([0.3, (0.2 + 0.4) / 2, (0.3 + 0.8) / 2, 0.65]), "b is held for the least"
+    assert slow.asked == [("Goa", ("d", "a", "c"))] and both.compares
+    assert both.scores("Goa", "abcd") == both.scores("Goa", "abcd") and len(slow.asked) == 1
+    assert both.scores("Goa", "ab") == pytest.approx([0.3, 0.6]) and slow.asked[1:] == [("Goa", ("b",))]
+    assert Together([slow]).scores("Pune", "abcd") == [0.5, 1.0, 0.8, 0.4], "alone he reads them all"
+    assert Together([slow, quick]).scores("Goa", []) == []
+
+
 def test_several_judges_are_averaged_and_who_can_not_read_is_not_asked():
     one, far, latin = Judge(0.2), Judge(0.8, reach=5), Judge(1.0, scripts=frozenset({"han"}))
     assert Together([one, Judge(0.6)]).scores("Goa", ["text"]) == pytest.approx([0.4])

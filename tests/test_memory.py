@@ -9,6 +9,7 @@ from doubles import ASK, Toy, names
 
 from recollect import Memory, Scope
 from recollect.errors import InvalidQuery, InvalidRecord, InvalidSetting, StoreClosed, UnknownRecord
+from recollect.query import Where
 from recollect.recipes import PRESETS, Pool
 from recollect.settings import Settings, load
 from recollect.testing import FixedClock
@@ -415,3 +416,15 @@ def test_a_hit_stands_for_its_record(open_memory):
     assert memory.explain("Goa", expect=hit).gate == "found" and memory.get(hit) == hit.record == memory.history(hit)[0]
     assert memory.promote(hit).quality == pytest.approx(0.65) and memory.amend(hit, tags=["trip"]).tags == ("trip",)
     assert memory.forget(hit)["id"] == "goa" and names(memory.list()) == ["may"]
+
+
+def test_what_makes_room_for_new_records_is_still_there_for_who_asked(open_memory, monkeypatch):
+    """Records kept at hand are let go when others are fetched: not those that were asked for in the same breath."""
+    monkeypatch.setattr("recollect.stores.shelves.AT_HAND", 10)
+    memory = open_memory()
+    ids = [f"m{number:02}" for number in range(24)]
+    memory.remember_many([{"text": f"Goa {id}", "id": id} for id in ids])
+    keys = memory._store.select(Where(owner="alice", now=1 << 60), order="oldest", limit=99)
+    assert len(keys) == len(ids)
+    for first, last in ((0, 11), (0, 24), (5, 20), (0, 24)):
+        assert len(memory._store.records(keys[first:last])) == last - first

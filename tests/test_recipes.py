@@ -386,7 +386,11 @@ some_kinds = st.lists(st.sampled_from(KINDS), unique=True, max_size=4).map(tuple
 OWN = {
     "tokens": {"threshold": share, "second_gate": st.none() | st.tuples(st.integers(1, 100), share)},
     "vector": {"threshold": st.none() | st.floats(-1, 1), "view": st.sampled_from(VIEWS)},
-    "lexical": {"match": st.sampled_from(("any", "all", "relax")), "rank": st.sampled_from(("bm25", "native"))},
+    "lexical": {
+        "match": st.sampled_from(("any", "all", "relax")),
+        "rank": st.sampled_from(("bm25", "native")),
+        "cover": st.floats(0, 20),
+    },
     "substring": {"boost": share},
     "graph": {"hops": st.integers(1, 5), "facts": st.booleans()},
     "temporal": {},
@@ -415,7 +419,8 @@ FIELDS = {
     "support_cap": upto5, "mmr": st.none() | share, "redundancy": table(MEASURES, share).filter(bool),
     "rerank": st.none() | st.sampled_from(("late", "mine")), "rerank_top": pools,
     "fuse": st.sampled_from(("ranks", "scores")), "kin": st.floats(0, 5), "parts_toll": st.floats(0, 2),
-    "rerank_by": st.sampled_from(("rank", "score")), "rerank_weight": share, "duplicate": st.none() | share,
+    "rerank_by": st.sampled_from(("rank", "score")), "rerank_weight": share,
+    "rerank_before": st.integers(0, 4000), "duplicate": st.none() | share,
     "mmr_pool": pools, "normalise": st.booleans(), "refill": st.booleans(),
     "neighbours": st.integers(0, 20), "neighbours_when": st.sampled_from(("never", "no-session", "always")),
     "catch_up": st.booleans(), "profile": st.booleans(), "scope": st.sampled_from(("owner", "project")),

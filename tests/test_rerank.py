@@ -19,7 +19,7 @@ from recollect.explain import explain_answer
 from recollect.ports import JudgeProfile
 from recollect.rankings import Candidate
 from recollect.recipes import preset
-from recollect.rerank import Judge, Judges, rerank
+from recollect.rerank import Judge, Judges, Said, rerank
 from recollect.settings import Settings
 
 TEXT = preset("annie").replace(mmr=None, decay=None)
@@ -239,6 +239,31 @@ def test_judges_open_each_reader_once_and_look_again_for_one_that_was_missing():
     assert judges.of("cohere").profile.name == "cohere:rerank-v9" and judges.of("late").profile.name == "late"
 
 
+def test_a_turn_is_read_with_the_one_before_it(open_memory, reader):
+    memory = open_memory(recipe=BY_RANK[:-1] + ", rerank_before=30)", reranker=reader)
+    long = "Oh Goa, " * 9 + "Goa!"
+    said = [
+        ("s1", 0, "Goa in March?"),
+        ("s1", 1, "Yes, Goa it is!"),
+        ("s1", 3, "Goa, again."),
+        ("s2", 0, long),
+        ("s2", 1, "Goa."),
+    ]
+    for session, turn, text in said:
+        memory.remember(text, id=f"{session}:{turn}", session=session, turn=turn, role="turn", speaker="Priya")
+    memory.remember("Goa, noted.", id="note", session="s1")
+    told = {f"Priya: {text}" for _, _, text in said if "Yes" not in text} | {"Goa, noted."}
+    memory.recall("Goa")
+    assert set(reader.asked[-1][1]) == told | {"Priya: Goa in March?\nPriya: Yes, Goa it is!"}
+    memory.recall(
+        "Goa, please", recipe=BY_RANK[:-1] + ", rerank_before=200)", roles=["turn"], since="2026-01-01", exclude=["s1:0"]
+    )
+    both = f"Priya: {long}\nPriya: Goa."
+    assert {text for text in reader.asked[-1][1] if "\n" in text} == {both}, (
+        "a filter narrows answers; what is excluded is not read"
+    )
+
+
 @settings(max_examples=80, deadline=None)
 @given(
     st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=1, max_size=12), st.integers(1, 14),
@@ -253,7 +278,7 @@ def test_scores_never_rise_down_the_order_and_nobody_is_lost(numbers, top, by, w
     judges = Judges(reader, lambda name: reader, deadline=1, wall=lambda: 0.0)
     recipe = TEXT.replace(rerank="auto", rerank_top=top, rerank_by=by, rerank_weight=weight)
     query = type("Query", (), {"text": "?", "limit": 1})
-    new, read = rerank(found, query, recipe, judges, lambda some, chars: [f"<{one.key}>" for one in some])
+    new, read = rerank(found, query, recipe, judges, lambda some: [Said(f"<{one.key}>") for one in some])
     assert sorted(one.key for one in new) == list(range(len(before))) and read.candidates == min(top, len(before))
     assert all(one.final >= other.final - 1e-12 for one, other in pairwise(new))
     assert {one.key for one in new[: read.candidates]} == set(range(read.candidates))

@@ -338,6 +338,19 @@ def test_a_question_leads_where_its_language_is_at_home(store):
         assert answer.diagnostics.routes[1].weight == 0.3 and not english.asked and not answer.diagnostics.notes
 
 
+def test_a_question_of_unknown_language_leads_where_most_of_the_memory_is(store):
+    memory, english, every = side_by_side(store)
+    for number in range(3):
+        memory.remember(f"Sie sind ganz in der Nähe von {number}.")
+    memory.remember("They are near.", id="near")
+    memory.flush(10)
+    for question, first in (("Goa?", every), ("Where are they?", english)):
+        english.asked.clear(), every.asked.clear()
+        answer = memory.recall(question)
+        assert len(answer) == 4 and answer.diagnostics.routes[1].weight == first.profile.weight
+        assert first.asked == [question] and (first is english or not english.asked)
+
+
 def test_where_a_space_is_empty_the_other_answers_at_its_own_worth(store):
     memory, english, _ = side_by_side(store)
     memory.remember("Они рядом.", id="ru")

@@ -193,7 +193,7 @@ def _reread(node: Node, seen: Mapping[str, Any], recipe: Recipe, toll: Node | No
 
 
 def _raw(spec: RouteSpec) -> str:
-    return {"lexical": "BM25", "vector": "cosine", "tokens": "share"}.get(spec.kind, "score")
+    return {"lexical": "score" if spec.cover else "BM25", "vector": "cosine", "tokens": "share"}.get(spec.kind, "score")
 
 
 def _faded(about: Mapping[str, Any], hit: Hit, recipe: Recipe) -> str:

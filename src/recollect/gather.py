@@ -101,11 +101,14 @@ def _one(ranking: Ranking, whole: Mapping[int, int | None], dropped: set[int]) -
     """A ranking of records: each at the place of its best part; one that is found itself, too, stands where its parts do."""
     mine = {whole[key] for key in ranking.keys if key in whole}
     best: dict[int, float] = {}
+    reasons: dict[int, str] = {}
     for key, score in zip(ranking.keys, ranking.scores, strict=True):
         record = whole.get(key, key)
         if record is not None and record not in best and key not in dropped and not (key in mine and key not in whole):
             best[record] = score
-    return ranking._replace(keys=list(best), scores=list(best.values()))
+            if key in ranking.reasons:
+                reasons[record] = ranking.reasons[key]
+    return ranking._replace(keys=list(best), scores=list(best.values()), reasons=reasons)
 
 
 def _passages(rankings: Sequence[Ranking], whole: Mapping[int, int | None], recipe: Recipe) -> dict[int, int]:

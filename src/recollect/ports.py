@@ -65,6 +65,7 @@ class JudgeProfile:
     max_chars: int = 8_000  # longer text is cut before it is judged
     reach: int = 0  # characters of a text up to which its word counts fully; the longer the texts, the less. 0: of any
     question: int = 0  # the same of the question
+    few: int = 0  # beside quicker judges it reads only so many of the best; 0: all
     licence: str = ""
 
 
@@ -153,6 +154,9 @@ class Lexical(Protocol):
 
     def substring(self, where: Where, text: str, limit: int) -> Found:
         """Records whose text contains the whole lower-cased query, newest first; every score is 1."""
+
+    def shares(self, text: str, keys: Sequence[int]) -> Mapping[int, float]:
+        """How much of the query each of these holds, from 0 to 1: of the idf of the terms that any record of its owner holds."""
 
 
 class Vector(Protocol):
@@ -375,6 +379,9 @@ class Store(Protocol):
 
     def roles(self, where: Where) -> frozenset[str]:
         """The roles that records of the owner, and of the tenant named, may have; rather one too many than one too few."""
+
+    def turns(self, where: Where, places: Sequence[tuple[str, int]]) -> Mapping[tuple[str, int], int]:
+        """Keys of the owner's turns with these sessions and numbers, in sight; of several in one place, the one stored last."""
 
     def facts(self, keys: Sequence[int]) -> Mapping[int, Facts]:
         """What scoring needs of each key; a key that is not there, or has gone meanwhile, is absent."""

@@ -25,9 +25,10 @@ from .query import Query
 from .rankings import FAILED, RAN, TIMED_OUT, Answer, Candidate, Diagnostics, Hit, Place, Ranking, Reranked
 from .recipes import Recipe
 from .records import PARTS, Record
-from .rerank import Judges, declined, rerank
+from .rerank import Judges, Said, declined, rerank
 from .routes import run
 from .score import age_days, charge, ordered, score, weigh
+from .spaces import leading
 
 if TYPE_CHECKING:
     import numpy as np
@@ -96,12 +97,28 @@ def recall(query: Query, recipe: Recipe, embedding: Embedding | None, store: Sto
     )  # fmt: skip
 
 
-def _said(top: Sequence[Candidate], chars: int, passages: Mapping[int, int], desk: Desk) -> list[str]:
-    """What of each candidate is read with the question: the speaker and the text, of a long one the best part."""
+def _said(top: Sequence[Candidate], passages: Mapping[int, int], desk: Desk, before: Mapping[int, int]) -> list[Said]:
+    """What of each candidate is read with the question: speaker and text, of a long one the best part, and the turn before."""
     keys = [passages.get(candidate.key, candidate.key) for candidate in top]
-    held = desk.records(keys)
-    spoken = ((held[key].speaker, held[key].text) if key in held else ("", "") for key in keys)
-    return [(f"{speaker}: {text}" if speaker and text else text)[:chars] for speaker, text in spoken]
+    held = desk.records([*keys, *before.values()])
+    return [Said(_spoken(held.get(key)), _spoken(held.get(before.get(own.key, -1)))) for own, key in zip(top, keys, strict=True)]
+
+
+def _spoken(record: Record | None) -> str:
+    if record is None:
+        return ""
+    return f"{record.speaker}: {record.text}" if record.speaker and record.text else record.text
+
+
+def _before(top: Sequence[Candidate], query: Query, recipe: Recipe, store: Store) -> dict[int, int]:
+    """Turn's key → that of the turn before it, whatever the question narrows."""
+    told = [(own.key, own.facts) for own in top if own.facts.role == "turn"] if recipe.rerank_before else []
+    places = {key: (facts.session, facts.turn - 1) for key, facts in told if facts.session and facts.turn}
+    if not places:
+        return {}
+    where = dataclasses.replace(query.where, tenant=None, projects=(), sessions=(), kinds=(), roles=(), since=None)
+    there = store.turns(where, list(dict.fromkeys(places.values())))
+    return {key: there[place] for key, place in places.items() if place in there}
 
 
 def _passages(top: Sequence[Candidate], stages: Stages) -> dict[int, str]:
@@ -119,7 +136,7 @@ def go(
     rankings, passages = gather(
         run(query, recipe, embedding, store), query, recipe, store, lambda ask, deeper: run(ask, deeper, embedding, store)
     )
-    desk = Desk(store, _space(query, embedding))
+    desk = Desk(store, _space(query, embedding, store))
     read = 0 if declined(recipe, embedding is not None) else recipe.rerank_top.size(query.limit)
     size = max(recipe.pool.size(query.limit), query.limit, read)
     rescored = _rescored(query, recipe, store, passages)
@@ -132,8 +149,9 @@ def go(
     if rescored:
         scored = ordered(scored, "final")
     scored, reranked = rerank(
-        scored, query, recipe, judges, lambda top, chars: _said(top, chars, passages, desk), embeds=embedding is not None
-    )
+        scored, query, recipe, judges, lambda top: _said(top, passages, desk, _before(top, query, recipe, store)),
+        embeds=embedding is not None,
+    )  # fmt: skip
     scored = _limited(scored, recipe)
     final = diversify(scored, recipe, query.limit, desk.records, desk.vectors)
     return Stages(
@@ -157,9 +175,9 @@ def _parts(pool: Sequence[Candidate], passages: Mapping[int, int], desk: Desk) -
     return {key: count for key, count in counts.items() if isinstance(count, int) and count > 1}
 
 
-def _space(query: Query, embedding: Embedding | None) -> str | None:
+def _space(query: Query, embedding: Embedding | None, store: Store) -> str | None:
     if embedding is not None:
-        return (embedding if query.vectors else embedding.leading(query.text)).space
+        return (embedding if query.vectors else leading(embedding, query.text, query.where, store)).space
     return f"given:{len(query.vectors['full'])}" if "full" in query.vectors else None
 
 

@@ -44,7 +44,7 @@ MOST_ROUTES = 32
 # Fields that mean something to some kinds of route only. Set on another they would be silently without effect: an error.
 _BELONGS = {
     "view": ("vector",), "threshold": ("tokens", "vector", "graph"), "match": ("lexical",), "rank": ("lexical",),
-    "second_gate": ("tokens",), "boost": ("substring",), "hops": ("graph",), "facts": ("graph",),
+    "cover": ("lexical",), "second_gate": ("tokens",), "boost": ("substring",), "hops": ("graph",), "facts": ("graph",),
 }  # fmt: skip
 _KIND = Choice(KINDS, "kinds of record")
 _ROUTE_POOL, _FUSED_POOL, _TOP_POOL = Pool(times=10, least=50), Pool(times=4, least=50), Pool(least=20)
@@ -69,6 +69,7 @@ class RouteSpec:
     kinds: tuple[str, ...] = entry(Several(_KIND), (), "the kinds of record it searches; empty: those of the recipe")
     match: str = entry(Choice(("any", "all", "relax")), "any", "any word, all words, or all and else any (lexical)")
     rank: str = entry(Choice(("bm25", "native")), "bm25", "BM25, the same in every store, or the database's own (lexical)")
+    cover: float = entry(Number(0, 20), 0.0, "scores × (1 + cover × share³): what share of the question a record holds (lexical)")
     second_gate: tuple[int, float] | None = entry(
         Row((Whole(1, 100), Number(0, 1)), "a row of shared words (1 to 100) and share (0 to 1), such as [2, 0.4]"),
         None, "also pass: so many shared tokens that make up this share of the record's own (tokens)", none=True,
@@ -147,6 +148,7 @@ class Recipe:
     rerank_top: Pool = entry(PoolShape(), _TOP_POOL, "how many candidates it reads")  # noqa: RUF009
     rerank_by: str = entry(Choice(("rank", "score")), "rank", "whether its order counts, or its scores from 0 to 1")
     rerank_weight: float = entry(Number(0, 1), 1.0, "what its word counts against the score so far; 0: it is not asked")
+    rerank_before: int = entry(Whole(0, 4000), 0, "a turn is read with the one before it, if that has no more characters")
     mmr: float | None = entry(Number(0, 1), None, "lambda: relevance (1) against novelty (0); none: no diversifying", none=True)
     redundancy: tuple[tuple[str, float], ...] = entry(
         Pairs(Choice(MEASURES), Number(0, 1), 1), (("words", 1.0),), "what counts as repetition: the largest of weight × measure"
@@ -263,11 +265,11 @@ def _nexus() -> Recipe:
 
 def _balanced() -> Recipe:
     pool = Pool(times=3, least=80)
-    on = (RouteSpec(kind=kind, pool=pool) for kind in ("lexical", "vector"))
+    on = (RouteSpec(kind="lexical", cover=2, pool=pool), RouteSpec(kind="vector", pool=pool))
     off = (RouteSpec(kind="graph", weight=0, pool=pool, facts=False), RouteSpec(kind="temporal", weight=0, pool=pool))
     return Recipe(
         name="balanced", routes=(*on, *off), fuse="scores", trust=True, pool=Pool(times=4, least=120), parts_toll=0.4, kin=0.4,
-        rerank="late", rerank_top=Pool(times=1, least=30), rerank_by="score", rerank_weight=0.75,
+        rerank="late", rerank_top=Pool(times=1, least=30), rerank_by="score", rerank_weight=0.75, rerank_before=200,
     )  # fmt: skip
 
 
@@ -278,9 +280,7 @@ def _fast() -> Recipe:
 
 
 def _thorough() -> Recipe:
-    return _balanced().replace(
-        name="thorough", rerank="late+cross-encoder", rerank_top=Pool(times=1, least=20), rerank_weight=0.85
-    )
+    return _balanced().replace(name="thorough", rerank="late+cross-encoder", rerank_weight=0.85)
 
 
 PRESETS: Mapping[str, Recipe] = MappingProxyType({

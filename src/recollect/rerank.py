@@ -8,7 +8,8 @@ https://arxiv.org/abs/1901.04085), at milliseconds a text, so only the first `re
 the script or the language, keeps its place: its own rank, or its own share of the best score, stands in. What was not read
 comes behind, in the order it had. A judge that is good at short texts or questions only says how far it reaches: of longer ones
 its word counts less, by the square of how much longer they are; and by score it fades with age, and pays for every part of a long
-record, as the score does. Weight 0 or no name: nothing is opened, imported or asked.
+record, as the score does. A turn is read with the one before it (`rerank_before`): "Yes, last Friday!" answers what was asked
+there. Weight 0 or no name: nothing is opened, imported or asked.
 
 `Judge` is one reranker as the engine uses it: asked in time, never twice about the same texts, left alone while it is broken. A
 judge that fails, is late or is not there leaves the order as it is, and the answer says so.
@@ -22,6 +23,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from math import fsum, isfinite
 from time import perf_counter
+from typing import NamedTuple
 
 from .embed import FAILURES, REST, started
 from .errors import RecollectError, RerankerFailed, RerankerResting, RerankerTimeout, UnknownReranker
@@ -33,7 +35,20 @@ from .recipes import Recipe
 
 LATE = "late"
 REMEMBERED = 20_000  # judgements that are kept
-Texts = Callable[[Sequence[Candidate], int], Sequence[str]]  # what is read of each candidate, cut to so many characters
+
+
+class Said(NamedTuple):
+    """What is read of a candidate: its text, and of a turn the one before it, for what answers is often short."""
+
+    text: str
+    before: str = ""
+
+    def read(self, most: int, chars: int) -> str:
+        """Both, where the turn before is no longer than `most`, cut to so many characters."""
+        return (f"{self.before}\n{self.text}" if self.before and len(self.before) <= most else self.text)[:chars]
+
+
+Texts = Callable[[Sequence[Candidate]], Sequence[Said]]
 
 
 class Judge:
@@ -57,6 +72,8 @@ class Judge:
 
     def scores(self, query: str, texts: Sequence[str]) -> Sequence[float]:
         """One number a text, in time, or the error."""
+        if getattr(self.reranker, "compares", False):  # the same text may get another number beside others
+            return self._asked(query, texts)
         with self._lock:
             known = {text: self._held[query, text] for text in texts if (query, text) in self._held}
         fresh = [text for text in dict.fromkeys(texts) if text not in known]
@@ -156,13 +173,13 @@ def _read(judge: Judge, top: list[Candidate], query: Query, recipe: Recipe, text
     """Have the top read, and settle what each of them is worth; how many were read."""
     if not judge.reads(query.text):
         raise Unread(f"{judge.profile.name} can't read this question")
-    said = texts(top, judge.profile.max_chars)
-    places = [place for place, text in enumerate(said) if text and judge.reads(text)]
+    said = texts(top)
+    places = [place for place, (text, _) in enumerate(said) if text and judge.reads(text)]
     if not places:
         raise Unread(f"{judge.profile.name} can read none of the candidates" if top else "there is nothing to read")
-    scores = judge.scores(query.text, [said[place] for place in places])
+    scores = judge.scores(query.text, [said[place].read(recipe.rerank_before, judge.profile.max_chars) for place in places])
     best = top[0].final if top[0].final > 0 else 1.0
-    weight = recipe.rerank_weight * judge.heard(query.text, [said[place] for place in places])
+    weight = recipe.rerank_weight * judge.heard(query.text, [said[place].text[: judge.profile.max_chars] for place in places])
     order = sorted(zip(places, scores, strict=True), key=lambda one: (-one[1], one[0]))
     for free, (place, relevance) in zip(places, order, strict=True):  # the others keep their places
         _settle(top[place], recipe, best, weight, free + 1, relevance)

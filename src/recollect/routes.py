@@ -19,7 +19,7 @@ from .query import Query, Where
 from .rankings import FAILED, RAN, SKIPPED, TIMED_OUT, Ranking
 from .recipes import Recipe, RouteSpec
 from .records import DERIVED, PART
-from .spaces import Others, merged
+from .spaces import Others, leading, merged
 from .temporal import found_in_time
 from .tokens import fold
 
@@ -63,7 +63,7 @@ class Vectors:
 
     def __init__(self, query: Query, embedding: Embedding | None, store: Store) -> None:
         self.query, self.store = query, store
-        self.embedding = embedding if embedding is None or query.vectors else embedding.leading(query.text)
+        self.embedding = embedding if embedding is None or query.vectors else leading(embedding, query.text, query.where, store)
         self.heard: dict[str, float] = {}  # view → the most that a model is worth which answered, where several did
         self.error: Exception | None = None
         self._pending: Vector | None = None
@@ -168,9 +168,24 @@ def _size(spec: RouteSpec, query: Query) -> int:
 def _words(spec: RouteSpec, where: Where, query: Query, recipe: Recipe, vectors: Vectors, store: Store) -> Found:
     given = where, query.text, _size(spec, query), spec.match
     if spec.rank == "native" and hasattr(store.lexical, "native"):
-        return store.lexical.native(*given)
-    found = store.lexical.words(*given)
+        return _covering(store.lexical.native(*given), spec, query, store)
+    found = _covering(store.lexical.words(*given), spec, query, store)
     return found if spec.rank == "bm25" else found._replace(note="this store has no ranking of its own: BM25 ranked")
+
+
+def _covering(found: Found, spec: RouteSpec, query: Query, store: Store) -> Found:
+    """What holds nearly all that was asked comes to the fore; whose share is small keeps its score."""
+    if not (spec.cover and found.keys):
+        return found
+    shares = store.lexical.shares(query.text, found.keys)
+    said = [(score, shares.get(key, 0.0)) for key, score in zip(found.keys, found.scores, strict=True)]
+    worth = {key: round(score * (1 + spec.cover * share**3), 9) for key, (score, share) in zip(found.keys, said, strict=True)}
+    keys = sorted(found.keys, key=lambda key: -worth[key])
+    reasons = {
+        key: f"from {score:.6g}, holding {share:.0%} of what was asked"
+        for key, (score, share) in zip(found.keys, said, strict=True)
+    }
+    return found._replace(keys=keys, scores=[worth[key] for key in keys], reasons=reasons)
 
 
 def _tokens(spec: RouteSpec, where: Where, query: Query, recipe: Recipe, vectors: Vectors, store: Store) -> Found:

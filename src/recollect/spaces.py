@@ -8,6 +8,9 @@ model, if it can still be opened; and the answer says so, or says how many recor
 Vectors of different spaces are never compared: the rankings are merged by rank, and where the recipe trusts models as far as they
 were measured, by what a rank of each is worth. A record is in one of them only; with two spaces of equal worth it comes out at
 most twice as far down. Not here: the embedding anew (`upkeep`).
+
+A few short words don't tell their language, but the memory they are asked of does: such a question leads in the space of the
+first model that has vectors of most of it.
 """
 
 from __future__ import annotations
@@ -21,11 +24,21 @@ from .embed import Embedding
 from .errors import EmbedderFailed, RecollectError
 from .ports import Found, Store
 from .query import Query, Where
+from .tokens import language_of
 
 if TYPE_CHECKING:
     import numpy as np
 
 Voice = tuple[Found, float]  # what a space found, and what its model is worth beside text search
+
+
+def leading(embedding: Embedding, text: str, where: Where, store: Store) -> Embedding:
+    """In whose space a question is asked first."""
+    able = embedding.readers(text) if len(embedding.voices) > 1 else ()
+    if len(able) < 2 or language_of(text, ""):
+        return embedding.leading(text)
+    counts = [sum(store.vector.coverage(where, one.space, "full")) for one in able]  # those that wait are there soon
+    return next(one for one, count in zip(able, counts, strict=True) if 2 * count >= max(counts))
 
 
 class Others:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from ..ports import Add, Amend, Store
 from ..query import Where
 from ..records import PARTS, Record, moment
-from .toys import ALICE, NOW, put, sight
+from .toys import ALICE, NOW, ids_of, put, sight
 
 
 def the_last_turns_of_a_session_come_first(store: Store) -> None:
@@ -20,6 +20,17 @@ def the_last_turns_of_a_session_come_first(store: Store) -> None:
     assert _ids(store, where, 3) == ["c", "e", "0"]
     assert _ids(store, sight(), 9)[:3] == ["x", "c", "e"]
     assert store.select(sight(), order="latest", limit=9) == store.select(sight(), order="turns", limit=9)[::-1]
+
+
+def a_turn_is_found_by_its_place(store: Store) -> None:
+    put(store, _turn("a", 0), _turn("b", 1), _turn("c", 0, session="s2"), replace(_turn("d", 5), role="note"))
+    asked = [("s1", 0), ("s1", 1), ("s2", 0), ("s1", 5), ("s3", 0)]
+    found = store.turns(sight(), asked)
+    assert {place: ids_of(store, [key]) for place, key in found.items()} == dict(zip(asked, (["a"], ["b"], ["c"]), strict=False))
+    put(store, _turn("0", 0))
+    assert ids_of(store, [store.turns(sight(), asked)["s1", 0]]) == ["0"], "what was stored last"
+    assert ids_of(store, [store.turns(sight(exclude=frozenset({"0"})), asked)["s1", 0]]) == ["a"]
+    assert not store.turns(sight(), []) and not store.turns(sight(owner="nobody"), asked)
 
 
 def what_is_searched_in_parts_has_no_words_of_its_own(store: Store) -> None:
@@ -48,4 +59,8 @@ def _ids(store: Store, where: Where, limit: int) -> list[str]:
     return [record.id for record in store.records(store.select(where, order="latest", limit=limit))]
 
 
-conversations = (the_last_turns_of_a_session_come_first, what_is_searched_in_parts_has_no_words_of_its_own)
+conversations = (
+    the_last_turns_of_a_session_come_first,
+    a_turn_is_found_by_its_place,
+    what_is_searched_in_parts_has_no_words_of_its_own,
+)

@@ -37,6 +37,15 @@ def words_are_any_all_or_relaxed(store: Store) -> None:
     assert ids_of(store, store.lexical.words(sight(), "priya rail lisbon", 9, "all").keys) == ["m3"]
 
 
+def what_is_held_of_a_question_is_counted_by_rarity(store: Store) -> None:
+    put(store, a_note("m1", "goa beach"), a_note("m2", "goa goa airport hotel"))
+    keys = store.lexical.words(sight(), "goa airport zebra", 9, "any").keys
+    assert ids_of(store, keys) == ["m2", "m1"]
+    shares = store.lexical.shares("goa airport zebra", keys)  # nobody holds a zebra, so nobody lacks one
+    assert [shares[key] for key in keys] == [1.0, 0.208255931]
+    assert not any(store.lexical.shares("zebra", keys).values()) and not store.lexical.shares("goa", [])
+
+
 def what_people_type_is_never_syntax(store: Store) -> None:
     put(store, a_note("m1", 'goa "beach" (NEAR) 100% C:\\x _y'))
     for text in ["goa*", '"goa', "NEAR(", "a AND OR NOT", "-goa", "text:goa", *"\"'*%_\\\x00^ ", ""]:
@@ -70,6 +79,7 @@ words = (
     bm25_is_computed_to_the_last_digit,
     a_filter_never_changes_a_score,
     words_are_any_all_or_relaxed,
+    what_is_held_of_a_question_is_counted_by_rarity,
     what_people_type_is_never_syntax,
     a_share_of_the_querys_tokens_is_enough,
     substrings_are_folded_and_whole,

@@ -20,10 +20,12 @@ from ..errors import EmbedderFailed, NothingKnown
 from ..extract import Rules
 from ..memory import Memory
 from ..ports import Store
+from ..query import Where
 from ..rankings import FAILED, RAN, TIMED_OUT, Answer
 from ..recipes import Recipe, as_recipe
 from ..records import Scope, moment
 from ..rerank import Judges
+from ..spaces import leading
 from ..stores import open_store
 from .baselines import BASELINES, Baseline
 from .datasets import Dataset, Item, Question, Step, steps
@@ -131,10 +133,10 @@ class Theatre:
         self._remember(step.arriving)
         for baseline in self.baselines.values():
             baseline.arrive(step.arriving)
-        leading = None if self.embedding is None else self.embedding.leading(step.question.text)
-        if leading is not None and leading.reads(step.question.text):
+        first = None if self.embedding is None else self._leading(step.question.text)
+        if first is not None and first.reads(step.question.text):
             with suppress(NothingKnown):
-                leading.ask(step.question.text)()  # so that no system pays for the others
+                first.ask(step.question.text)()  # so that no system pays for the others
 
     def _remember(self, items: Sequence[Item]) -> None:
         for start in range(0, len(items), BATCH):
@@ -162,8 +164,11 @@ class Theatre:
 
     def _embedded(self, text: str) -> float:
         """Milliseconds for the question's vector in the space that led; what another was asked besides is part of recall."""
-        leading = self.embedding.leading(text)
-        return leading.embedder.took(text[: leading.profile.max_chars])
+        first = self._leading(text)
+        return first.embedder.took(text[: first.profile.max_chars])
+
+    def _leading(self, text: str) -> Embedding:
+        return leading(self.embedding, text, Where(owner=self.owner.scope.owner, now=self.now), self.store)
 
     def _recalled(self, question: Question, asked: Asked, into: Measured) -> tuple[list[str], dict[str, float], bool]:
         started = perf_counter()

@@ -80,6 +80,12 @@ class InMemoryStore:
         start = 0 if after is None else keys.index(after) + 1
         return keys[start : start + max(0, limit)]
 
+    def turns(self, where: Where, places: Sequence[tuple[str, int]]) -> dict[tuple[str, int], int]:
+        """Keys of the owner's turns with these sessions and numbers, in sight; of several in one place, the one stored last."""
+        rows = [row for row in self._box.read().seen(where) if row.record.owner == where.owner and row.record.role == "turn"]
+        found = {(row.record.session, row.record.turn): row.key for row in sorted(rows, key=lambda row: row.key)}
+        return {place: found[place] for place in places if place in found}
+
     def roles(self, where: Where) -> frozenset[str]:
         """The roles that records in sight may have."""
         return frozenset(row.record.role for shelf in self._box.read().shelves(where) for row in shelf)

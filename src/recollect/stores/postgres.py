@@ -49,7 +49,8 @@ class PostgresStore:
         hnsw = sql.blocks("postgres/hnsw.sql")
         self._shelves = shelves = Shelves(self._reads, PostgresLanes(self.server, hnsw, self._reads).open, WIDE)
         self.resolve, self.select = shelves.resolve, shelves.select
-        self.facts, self.records, self.roles = shelves.facts, shelves.records, shelves.roles
+        self.facts, self.records = shelves.facts, shelves.records
+        self.turns, self.roles = shelves.turns, shelves.roles
         self.lexical = PostgresLexical(shelves, self.server, self.q)
         self.vector = ShelfVector(shelves, self._drop)
         self.temporal = ShelfTemporal(shelves)

@@ -27,7 +27,7 @@ class PostgresLexical:
     def __init__(self, shelves: Shelves, server: Server, queries: SimpleNamespace) -> None:
         self._shelves, self._server, self._q = shelves, server, queries
         same = ShelfLexical(shelves)
-        self.words, self.tokens, self.substring = same.words, same.tokens, same.substring
+        self.words, self.tokens, self.substring, self.shares = same.words, same.tokens, same.substring, same.shares
 
     def native(self, where: Where, text: str, limit: int, match: str) -> Found:
         """PostgreSQL's cover density ranking (`ts_rank_cd`) of the same terms. match: any, all, or relax."""

@@ -13,7 +13,7 @@ only looked up for records already seen. That is exact: nothing is approximated,
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -26,6 +26,7 @@ TOUCHED = 1e-12  # less than any word is worth
 TAIL = 512  # records kept in the dictionary before they become a run
 Posted = tuple[np.ndarray, np.ndarray]  # slots, and how often each holds the term
 _NOTHING = (np.empty(0, np.int32), np.empty(0, np.uint8))
+Held = tuple[np.ndarray, np.ndarray, float]  # a term's slots, its frequencies there, its idf
 
 
 class Run:
@@ -95,6 +96,7 @@ class Postings:
         self._scores, self._among = np.zeros(0), np.zeros(0, bool)
         self._norm: np.ndarray | None = None  # BM25's length norm, by length
         self._once = np.zeros(0)  # what a term is worth that a record has once, by length, but for the term's rarity
+        self._last: tuple[Sequence[int], Sequence[Held]] = ((), ())  # whose shares are asked for next, as a rule
 
     def load(self, slots: Sequence[int], blobs: Sequence[bytes], lengths: Sequence[int]) -> None:
         """Append many records at once; their slots are new."""
@@ -122,7 +124,7 @@ class Postings:
         self.stale[slot] = self.any_stale = True
         self.records -= 1
         self.total -= int(self.lengths[slot])
-        self._norm = None
+        self._norm, self._last = None, ((), ())
 
     def add(self, slot: int, blob: bytes, length: int) -> None:
         """One record's words; its slot is new, or was dropped."""
@@ -148,19 +150,16 @@ class Postings:
                 own.append((np.fromiter(last.keys(), np.int32, len(last)), np.fromiter(last.values(), np.uint8, len(last))))
         return [own[0] if len(own) == 1 else _joined(own) for own in parts]
 
-    def best(self, terms: Iterable[int], k: int, mask: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+    def best(self, terms: Sequence[int], k: int, mask: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
         """Slots whose BM25 score reaches the k-th best (ties included), and the scores; in no order."""
-        found = [(slots, tfs, self._idf(len(slots))) for slots, tfs in self.find(list(terms)) if len(slots)]
+        found = self._held(terms)
         if not found:
             return np.empty(0, np.int32), np.empty(0)
-        found.sort(key=lambda entry: len(entry[0]))
         if sum([len(slots) for slots, _, _ in found]) <= SUMMED:
             return self._summed(found, k, mask)
         return self._pruned(found, k, mask)
 
-    def _summed(
-        self, found: Sequence[tuple[np.ndarray, np.ndarray, float]], k: int, mask: np.ndarray | None
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def _summed(self, found: Sequence[Held], k: int, mask: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
         """All postings at once, in a handful of calls."""
         lists = [slots for slots, _, _ in found]
         slots = np.concatenate(lists)
@@ -184,9 +183,7 @@ class Postings:
         keep = reached >= _kth(reached, k) - SLACK
         return slots[keep], reached[keep]
 
-    def _pruned(
-        self, found: Sequence[tuple[np.ndarray, np.ndarray, float]], k: int, mask: np.ndarray | None
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def _pruned(self, found: Sequence[Held], k: int, mask: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
         """From the rarest term on; the frequent ones only for records seen before, once no other can win."""
         scores = self._scores
         bounds = [self._bound(tfs, idf) for _, tfs, idf in found]
@@ -225,6 +222,24 @@ class Postings:
             worth[more] = often * (K1 + 1) / (often + norm[lengths[more]])
         return worth
 
+    def shares(self, terms: Sequence[int], slots: np.ndarray) -> np.ndarray:
+        """Of the idf of those terms that any record holds, the share that is in each of these."""
+        asked, found = self._last
+        found = found if asked == terms else self._held(terms)
+        held = np.zeros(len(slots))
+        for holders, _, idf in found:
+            at = holders.searchsorted(slots)
+            at[at == len(holders)] = 0
+            held[holders[at] == slots] += idf
+        return held / math.fsum([idf for _, _, idf in found]) if found else held
+
+    def _held(self, terms: Sequence[int]) -> list[Held]:
+        """What there is of these terms, the rarest first."""
+        found = [(slots, tfs, self._idf(len(slots))) for slots, tfs in self.find(terms) if len(slots)]
+        found.sort(key=lambda entry: len(entry[0]))
+        self._last = terms, found
+        return found
+
     def _floor(self, lists: Sequence[np.ndarray], k: int, mask: np.ndarray | None) -> float:
         """A score that the k-th best reaches at least: that of the k-th best in the first list that has so many."""
         for slots in lists:
@@ -243,7 +258,7 @@ class Postings:
 
     def _measure(self, shortest: int, longest: int) -> None:
         self._shortest, self._longest = min(shortest, self._shortest), max(longest, self._longest)
-        self._norm = None
+        self._norm, self._last = None, ((), ())
 
     def nbytes(self) -> int:
         return sum(len(run) * 5 + len(run.hashes) * 16 for run in self.runs) + self.lengths.nbytes * 6

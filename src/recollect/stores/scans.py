@@ -77,6 +77,20 @@ class Lexical:
         rows = _heard(self._box.read().seen(where)) if wanted else []
         return _found(where, [(1.0, row) for row in rows if wanted in tokens.fold(row.record.text)], limit)
 
+    def shares(self, text: str, keys: Sequence[int]) -> dict[int, float]:
+        """How much of the query each of these holds: of the idf of the terms that any record of its owner holds."""
+        tables, found = self._box.read(), {}
+        rows = [tables.rows[key] for key in keys if key in tables.rows]
+        for owner in {row.record.owner for row in rows}:
+            shelf = _heard(tables.shelf(owner))
+            idf = _idf(shelf, _asked(shelf, text))
+            known = {term: worth for term, worth in idf.items() if any(term in row.terms for row in shelf)}
+            for row in rows:
+                if row.record.owner == owner:
+                    held = math.fsum(worth for term, worth in known.items() if term in row.terms)
+                    found[row.key] = round(held / (math.fsum(known.values()) or 1.0), 9)
+        return found
+
 
 def _covers(both: set[str], text: str, least: int, share: float) -> bool:
     """Whether at least so many tokens are shared, and are this share of the text's meaningful ones."""
@@ -87,11 +101,15 @@ def _covers(both: set[str], text: str, least: int, share: float) -> bool:
 def _words(tables: Tables, where: Where, text: str, *, every: bool) -> list[tuple[float, Row]]:
     scored = []
     for shelf in map(_heard, tables.shelves(where)):
-        query = tokens.query_terms(text, sorted({"en", *(row.language for row in shelf)}))
-        for row, score in zip(shelf, _bm25(shelf, query), strict=True):
+        for row, score in zip(shelf, _bm25(shelf, _asked(shelf, text)), strict=True):
             if score > 0 and visible(row.record, where) and (not every or _has_all(row, text)):
                 scored.append((score, row))
     return scored
+
+
+def _asked(shelf: list[Row], text: str) -> list[str]:
+    """The terms of a query, in every language of the shelf."""
+    return tokens.query_terms(text, sorted({"en", *(row.language for row in shelf)}))
 
 
 def _has_all(row: Row, text: str) -> bool:
@@ -99,11 +117,15 @@ def _has_all(row: Row, text: str) -> bool:
     return all(term in row.terms for term in tokens.query_terms(text, [row.language]))
 
 
+def _idf(shelf: list[Row], query: Sequence[str]) -> dict[str, float]:
+    n, holding = len(shelf), {term: sum(term in row.terms for row in shelf) for term in query}
+    return {term: math.log(1 + (n - df + 0.5) / (df + 0.5)) for term, df in holding.items()}
+
+
 def _bm25(shelf: list[Row], query: Sequence[str]) -> list[float]:
     """The score of each row. The order of the operations is part of the contract: equal to the last digit everywhere."""
     n, total = len(shelf), sum(row.length for row in shelf)
-    holding = {term: sum(term in row.terms for row in shelf) for term in query}
-    idf = {term: math.log(1 + (n - df + 0.5) / (df + 0.5)) for term, df in holding.items()}
+    idf = _idf(shelf, query)
     scores = []
     for row in shelf:
         score = 0.0

@@ -70,6 +70,18 @@ class ShelfLexical:
 
         return look_at(self._shelves, where, limit, look)
 
+    def shares(self, text: str, keys: Sequence[int]) -> Mapping[int, float]:
+        """How much of the query each of these holds: of the idf of the terms that any record of its owner holds."""
+        shelves, found = self._shelves, {}
+        with shelves.reads.reading():
+            for number in {key >> 32 for key in keys}:
+                shelf, mine = shelves.shelf_of(number), [key for key in keys if key >> 32 == number]
+                if shelf is not None:
+                    wanted = [term_hash(term) for term in query_terms(text, shelf.languages)]
+                    shares = shelf.postings.shares(wanted, np.array(mine, np.int64) & LOW)
+                    found.update(zip(mine, shares.round(9).tolist(), strict=True))
+        return found
+
     def _characters(self, shelf: Shelf) -> Postings:
         """The unstemmed tokens of every record, made when a recipe first asks for them."""
         if shelf.characters is None:

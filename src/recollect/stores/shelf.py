@@ -182,6 +182,18 @@ class Shelf:
         slots, there = [key - self.base for key in keys], self.columns["there"].item
         return [slot for slot in slots if 0 <= slot < self.size and there(slot)]
 
+    def turns(self, places: Sequence[tuple[str, int]], mask: np.ndarray | None) -> dict[tuple[str, int], int]:
+        """Which slots hold the turns with these sessions and numbers; of several, the last."""
+        sessions, numbers = self.columns["session"][: self.size], self.columns["turn"][: self.size]
+        wanted = {(self.names.codes.get(session, -1), number): (session, number) for session, number in places}
+        theirs = np.zeros(len(self.names.names) + 1, bool)  # the last: no session
+        theirs[[code for code, _ in wanted if code >= 0]] = True
+        slots = np.flatnonzero(theirs[sessions] & (self.columns["role"][: self.size] == self.names.codes.get("turn", -1)))
+        slots = slots if mask is None else slots[mask[slots]]
+        slots = slots[np.isin(numbers[slots], [number for _, number in wanted])]
+        found = zip(sessions[slots].tolist(), numbers[slots].tolist(), slots.tolist(), strict=True)
+        return {wanted[code, number]: slot for code, number, slot in found if (code, number) in wanted}
+
     def nbytes(self) -> int:
         columns = sum(column.nbytes for column in self.columns.values())
         web = 0 if self.web is None else len(self.web.entries) * WEB_BYTES

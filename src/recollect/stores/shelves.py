@@ -134,6 +134,15 @@ class Shelves:
         start = 0 if after is None else keys.index(after) + 1
         return keys[start : start + max(0, limit)]
 
+    def turns(self, where: Where, places: Sequence[tuple[str, int]]) -> dict[tuple[str, int], int]:
+        """Keys of the owner's turns with these sessions and numbers, in sight; of several in one place, the one stored last."""
+        with self.reads.reading():
+            shelf = self.shelf(where.owner) if places else None
+            if shelf is None:
+                return {}
+            slots = shelf.turns(places, self._mask(shelf, where, False))
+            return {place: shelf.base + slot for place, slot in slots.items()}
+
     def facts(self, keys: Sequence[int]) -> dict[int, Facts]:
         """What scoring needs of each key; a key that is not there, or has gone meanwhile, is absent."""
         found: dict[int, Facts] = {}
@@ -157,15 +166,15 @@ class Shelves:
             for number in {key >> 32 for key in keys}:
                 self.shelf_of(number)  # drops what has changed from the records at hand
             hand = self._at_hand
-            missing = [key for key in keys if key not in hand]
+            found = {key: hand[key] for key in keys if key in hand}
+            missing = [key for key in keys if key not in found]
             while missing and len(hand) > AT_HAND:
                 del hand[next(iter(hand))]
-            fetched = {}
             for row in self.reads.records(missing) if missing else ():
-                record = fetched[row[0]] = record_of(row, self.reads.path_of(row[0] >> 32))
+                record = found[row[0]] = record_of(row, self.reads.path_of(row[0] >> 32))
                 if not record.metadata and len(record.text) < AT_HAND:  # metadata may hold what its reader can change
                     hand[row[0]] = record
-            return [record for key in keys if (record := hand.get(key) or fetched.get(key)) is not None]
+            return [found[key] for key in keys if key in found]
 
     def clear(self) -> None:
         """Let go of everything."""

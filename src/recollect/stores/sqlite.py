@@ -38,7 +38,8 @@ class SqliteStore:
         self._reads = SqliteReads(self.file, self.q)
         self._shelves = shelves = Shelves(self._reads)
         self.resolve, self.select = shelves.resolve, shelves.select
-        self.facts, self.records, self.roles = shelves.facts, shelves.records, shelves.roles
+        self.facts, self.records = shelves.facts, shelves.records
+        self.turns, self.roles = shelves.turns, shelves.roles
         self.lexical = ShelfLexical(shelves)
         self.vector = ShelfVector(shelves, self._drop)
         self.temporal = ShelfTemporal(shelves)
