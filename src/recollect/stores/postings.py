@@ -147,7 +147,8 @@ class Postings:
             parts = [[(slots[keep], tfs[keep]) for slots, tfs in own for keep in (~self.stale[slots],)] for own in parts]
         for term, own in zip(terms, parts, strict=True) if self.tail else ():
             if last := self.tail.get(term):
-                own.append((np.fromiter(last.keys(), np.int32, len(last)), np.fromiter(last.values(), np.uint8, len(last))))
+                slots = sorted(last)
+                own.append((np.array(slots, np.int32), np.array([last[slot] for slot in slots], np.uint8)))
         return [own[0] if len(own) == 1 else _joined(own) for own in parts]
 
     def best(self, terms: Sequence[int], k: int, mask: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
