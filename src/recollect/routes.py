@@ -8,7 +8,7 @@ running, and the answer says so; only when the store itself is gone is there no 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -177,15 +177,35 @@ def _covering(found: Found, spec: RouteSpec, query: Query, store: Store) -> Foun
     """What holds nearly all that was asked comes to the fore; whose share is small keeps its score."""
     if not (spec.cover and found.keys):
         return found
-    shares = store.lexical.shares(query.text, found.keys)
-    said = [(score, shares.get(key, 0.0)) for key, score in zip(found.keys, found.scores, strict=True)]
-    worth = {key: round(score * (1 + spec.cover * share**3), 9) for key, (score, share) in zip(found.keys, said, strict=True)}
-    keys = sorted(found.keys, key=lambda key: -worth[key])
-    reasons = {
-        key: f"from {score:.6g}, holding {share:.0%} of what was asked"
-        for key, (score, share) in zip(found.keys, said, strict=True)
-    }
-    return found._replace(keys=keys, scores=[worth[key] for key in keys], reasons=reasons)
+    held = store.lexical.shares(query.text, found.keys)
+    shares = [held.get(key, 0.0) for key in found.keys]
+    cover, scores = spec.cover, found.scores
+    worth = [round(score * (1.0 + cover * share * share * share), 9) for score, share in zip(scores, shares, strict=True)]
+    order = sorted(range(len(worth)), key=worth.__getitem__, reverse=True)
+    return found._replace(
+        keys=[found.keys[n] for n in order], scores=[worth[n] for n in order],
+        reasons=Covered(dict(zip(found.keys, zip(scores, shares, strict=True), strict=True))),
+    )  # fmt: skip
+
+
+class Covered(Mapping[int, str]):
+    """Key → what its score was and what share of the question it holds, put into words when somebody reads them."""
+
+    def __init__(self, told: Mapping[int, tuple[float, float]]) -> None:
+        self._told = told
+
+    def __getitem__(self, key: int) -> str:
+        score, share = self._told[key]
+        return f"from {score:.6g}, holding {share:.0%} of what was asked"
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._told
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._told)
+
+    def __len__(self) -> int:
+        return len(self._told)
 
 
 def _tokens(spec: RouteSpec, where: Where, query: Query, recipe: Recipe, vectors: Vectors, store: Store) -> Found:

@@ -229,9 +229,7 @@ class Postings:
         found = found if asked == terms else self._held(terms)
         held = np.zeros(len(slots))
         for holders, _, idf in found:
-            at = holders.searchsorted(slots)
-            at[at == len(holders)] = 0
-            held[holders[at] == slots] += idf
+            held += idf * (holders.take(holders.searchsorted(slots), mode="clip") == slots)
         return held / math.fsum([idf for _, _, idf in found]) if found else held
 
     def _held(self, terms: Sequence[int]) -> list[Held]:
