@@ -284,16 +284,17 @@ def term_hash(term: str) -> int:
 
 def pack(terms: list[str]) -> tuple[bytes, int]:
     """A record's terms as bytes (hashes ascending, uint64 little-endian; then one byte of frequency each) and its length."""
-    hashes = list(map(_hashes.__getitem__, terms))
-    distinct = sorted(set(hashes))
+    counts: dict[int, int] = {}
+    for name in map(_hashes.__getitem__, terms):
+        counts[name] = counts.get(name, 0) + 1
+    distinct = sorted(counts)
     packed = array("Q", distinct)
     if byteorder == "big":
         packed.byteswap()
-    if len(distinct) == len(hashes):
-        return packed.tobytes() + b"\x01" * len(distinct), len(hashes)
-    counts = Counter(hashes)
-    frequencies = [counts[name] for name in distinct]
-    return packed.tobytes() + bytes([min(often, 255) for often in frequencies] if len(hashes) > 255 else frequencies), len(hashes)
+    if len(distinct) == len(terms):
+        return packed.tobytes() + b"\x01" * len(distinct), len(terms)
+    frequencies = list(map(counts.__getitem__, distinct))
+    return packed.tobytes() + bytes(frequencies if len(terms) < 256 else [min(often, 255) for often in frequencies]), len(terms)
 
 
 def unpack(blob: bytes) -> tuple[list[int], list[int]]:
