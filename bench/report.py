@@ -107,9 +107,11 @@ def _peers(found: dict) -> str:
         ours = dict(_sized(found.get("one", {}))).get(size)
         for engine in ([{**ours, "name": "**recollect**"}] if ours else []) + list(engines.values()):
             setups[engine["name"]] = engine.get("setup", "")
-            both = [text for key in ("all", "owner") for text in _ms(engine[key])]
             last = f"{engine['build_s']:g}", _mb(engine), engine["when"]
-            rows.append((engine["name"], f"{size:,}", *both, engine["vector_recall"], *last))
+            for one in filter(None, (engine, engine.get("sure"))):
+                name = engine["name"] if one is engine else f"the same, ef={one['ef']}"
+                both = [text for key in ("all", "owner") for text in _ms(one[key])]
+                rows.append((name, f"{size:,}", *both, one["vector_recall"], *(last if one is engine else ("", "", ""))))
     times = "all p50", "p95", "small owner p50", "p95"
     heads = "engine", "records", *times, "vector recall@10", "build s", "memory · file MB", "measured"
     notes = "\n".join(f"- {name}: {setup}." for name, setup in setups.items() if setup)

@@ -20,6 +20,7 @@ _COLUMNS = pa.schema(
 
 
 class Peer:
+    ef = 100
     name = f"lancedb {lancedb.__version__}"
     setup = "IVF_HNSW_SQ (1 partition, m=16, ef=100, refined ×2) cosine; FTS with stems, OR; B-tree on owner; RRF 60"
 
@@ -36,14 +37,15 @@ class Peer:
         self.rrf = RRFReranker(K=60)
 
     def query(self, text: str, vector: np.ndarray, owner: str | None) -> Sequence[tuple[str, str]]:
-        search = self.table.search(query_type="hybrid").vector(vector).text(text).distance_type("cosine").ef(100).refine_factor(2)
+        search = self.table.search(query_type="hybrid").vector(vector).text(text)
+        search = search.distance_type("cosine").ef(self.ef).refine_factor(2)
         if owner:
             search = search.where(f"owner = '{owner}'")
         found = search.select(["id", "text"]).rerank(self.rrf).limit(10).to_arrow()
         return list(zip(found["id"].to_pylist(), found["text"].to_pylist(), strict=True))
 
     def nearest(self, vector: np.ndarray) -> Sequence[str]:
-        search = self.table.search(vector).distance_type("cosine").ef(100).refine_factor(2)
+        search = self.table.search(vector).distance_type("cosine").ef(self.ef).refine_factor(2)
         return search.select(["id"]).limit(10).to_arrow()["id"].to_pylist()
 
     def close(self) -> None:

@@ -12,12 +12,11 @@ import qdrant_edge as qe
 from ..contestant import in_batches
 from ..world import Record
 
-EF = 100
-
 
 class Peer:
+    ef = 100
     name = f"qdrant-edge-py {version('qdrant-edge-py')}"
-    setup = f"HNSW m=16 ef_construct=100 ef={EF} cosine; sparse BM25 with idf; keyword index on owner; RRF 60 of 50 and 50"
+    setup = "HNSW m=16 ef_construct=100 ef=100 cosine; sparse BM25 with idf; keyword index on owner; RRF 60 of 50 and 50"
 
     def build(self, folder: Path, records: Iterable[Record]) -> None:
         graph = qe.HnswIndexConfig(m=16, ef_construct=100, full_scan_threshold=10_000, max_indexing_threads=1)
@@ -44,7 +43,7 @@ class Peer:
         near = qe.Query.Nearest(vector.tolist(), using="vector")
         words = qe.Query.Nearest(self.words.embed_query(text), using="text")
         both = [
-            qe.Prefetch(50, query=near, filter=only, params=qe.SearchParams(hnsw_ef=EF)),
+            qe.Prefetch(50, query=near, filter=only, params=qe.SearchParams(hnsw_ef=self.ef)),
             qe.Prefetch(50, query=words, filter=only),
         ]
         found = self.shard.query(qe.QueryRequest(10, query=qe.Fusion.Rrf(60), prefetches=both, with_payload=["text"]))
@@ -52,7 +51,7 @@ class Peer:
 
     def nearest(self, vector: np.ndarray) -> Sequence[str]:
         near = qe.Query.Nearest(vector.tolist(), using="vector")
-        found = self.shard.query(qe.QueryRequest(10, query=near, params=qe.SearchParams(hnsw_ef=EF)))
+        found = self.shard.query(qe.QueryRequest(10, query=near, params=qe.SearchParams(hnsw_ef=self.ef)))
         return [f"r{hit.id}" for hit in found]
 
     def close(self) -> None:

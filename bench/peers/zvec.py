@@ -12,13 +12,12 @@ from ..contestant import in_batches
 from ..text import STOP_WORDS
 from ..world import Record
 
-EF = 100
-
 
 class Peer:
+    ef = 100
     name = f"zvec {zvec.__version__}"
     setup = (
-        f"HNSW m=16 ef_construction=200 ef={EF} cosine; full text with stems, OR, stop words left out for it; "
+        "HNSW m=16 ef_construction=200 ef=100 cosine; full text with stems, OR, stop words left out for it; "
         "inverted index on owner; its RRF 60"
     )
 
@@ -43,7 +42,7 @@ class Peer:
     def query(self, text: str, vector: np.ndarray, owner: str | None) -> Sequence[tuple[str, str]]:
         words = " ".join(word for word in text.split() if word not in STOP_WORDS)  # it has no such filter of its own
         both = [
-            zvec.Query("vector", vector=vector, param=zvec.HnswQueryParam(ef=EF)),
+            zvec.Query("vector", vector=vector, param=zvec.HnswQueryParam(ef=self.ef)),
             zvec.Query("text", fts=zvec.Fts(match_string=words)),
         ]
         only = f"owner = '{owner}'" if owner else None
@@ -51,7 +50,7 @@ class Peer:
         return [(hit.id, hit.fields["text"]) for hit in found]
 
     def nearest(self, vector: np.ndarray) -> Sequence[str]:
-        near = zvec.Query("vector", vector=vector, param=zvec.HnswQueryParam(ef=EF))
+        near = zvec.Query("vector", vector=vector, param=zvec.HnswQueryParam(ef=self.ef))
         return [hit.id for hit in self.table.query(near, topk=10, output_fields=[])]
 
     def close(self) -> None:
