@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 PROFILE_MOST = 500
+_new = tuple.__new__  # half the time of a named tuple's own
 
 
 class Desk:
@@ -233,7 +234,7 @@ def _profile(query: Query, recipe: Recipe, store: Store) -> tuple[Record, ...]:
 
 def places(found: Sequence[tuple[int, int, float, float]], names: Sequence[str]) -> dict[str, Place]:
     """Route name → rank, raw score and contribution."""
-    return {names[number]: Place(rank, raw, contribution) for number, rank, raw, contribution in found}
+    return {names[place[0]]: _new(Place, place[1:]) for place in found}
 
 
 def _explained(candidate: Candidate, names: Sequence[str], stages: Stages, query: Query, recipe: Recipe) -> dict[str, object]:

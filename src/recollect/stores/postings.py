@@ -333,7 +333,9 @@ def _joined(parts: Sequence[Posted]) -> Posted:
 def _distinct(slots: np.ndarray) -> np.ndarray:
     """Sorted, each once."""
     slots = np.sort(slots)
-    return slots[np.r_[True, slots[1:] != slots[:-1]]] if len(slots) else slots
+    first = np.ones(len(slots), bool)
+    np.not_equal(slots[1:], slots[:-1], out=first[1:])
+    return slots[first]
 
 
 def _kth(values: np.ndarray, k: int) -> float:
