@@ -18,7 +18,7 @@ from collections.abc import Sequence
 import numpy as np
 
 K1, B = 1.2, 0.75
-SUMMED = 65_536  # postings up to which one pass over all of them is quickest (scripts/bench)
+SUMMED = 65_536  # postings up to which one pass over all of them is about the quickest
 DENSE = 16  # so many times as many slots as postings make a pass over the slots slower than one over the postings
 FEWER = 24  # so many times fewer records are looked up in a list one by one
 SLACK = 1e-9  # more than the order of additions can move a score
@@ -163,21 +163,19 @@ class Postings:
     def _summed(self, found: Sequence[Held], k: int, mask: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
         """All postings at once, in a handful of calls."""
         lists = [slots for slots, _, _ in found]
-        slots = np.concatenate(lists)
-        worth = self._worth(slots, np.concatenate([tfs for _, tfs, _ in found]))
+        touched = np.concatenate(lists)
+        worth = self._worth(touched, np.concatenate([tfs for _, tfs, _ in found]))
         worth *= np.repeat([idf for _, _, idf in found], [len(slots) for slots in lists])
         scores = self._scores
-        np.add.at(scores, slots, worth)
-        floor = self._floor(lists, k, mask)
         # Where the lists touch much of the shelf, looking at all of it in order is quicker than at each place they name.
-        if len(slots) * DENSE < len(scores):
-            slots = _distinct(slots[scores[slots] >= floor])
+        few = len(touched) * DENSE < len(scores)
+        try:
+            np.add.at(scores, touched, worth)
+            floor = self._floor(lists, k, mask)
+            slots = _distinct(touched[scores[touched] >= floor]) if few else np.flatnonzero(scores >= floor)
             reached = scores[slots]
-            scores[np.concatenate(lists)] = 0.0
-        else:
-            slots = np.flatnonzero(scores >= floor)
-            reached = scores[slots]
-            scores[:] = 0.0
+        finally:  # whatever interrupts us must not be in the next question's scores
+            scores[touched if few else slice(None)] = 0.0
         if mask is not None:
             keep = mask[slots]
             slots, reached = slots[keep], reached[keep]
@@ -286,9 +284,11 @@ class Postings:
             hits, tf = candidates[there], tfs[at[there]]
         else:  # many to look up: the list goes by them
             among = self._among
-            among[candidates] = True
-            there = np.flatnonzero(among.take(slots, mode="clip"))
-            among[candidates] = False
+            try:
+                among[candidates] = True
+                there = np.flatnonzero(among.take(slots, mode="clip"))
+            finally:
+                among[candidates] = False
             hits, tf = slots[there], tfs[there]
         self._scores[hits] += idf * self._worth(hits, tf)
         reached = self._scores[candidates]
