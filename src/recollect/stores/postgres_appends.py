@@ -8,7 +8,7 @@ write: the careful way also tidies up.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..ports import Add, Change
@@ -144,7 +144,7 @@ class Appends:
         self._parts.append((name, values))
 
 
-@cache
+@lru_cache(maxsize=512)  # shapes of writes
 def _statement(parts: tuple[tuple[str, int], ...], count: int) -> str:
     """The statement with these parts, of so many values each, and so many before them."""
     blocks, written, unless = sql.blocks("postgres/append.sql"), [], []

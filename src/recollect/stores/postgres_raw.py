@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import psycopg
 
 TEXT, BINARY = 0, 1
+MOST_PREPARED = 100  # on a connection, each of which the server keeps: of writes of many shapes, the rest is sent as it is
 _PACK = {
     str: (str.encode, BINARY),  # as a text in C it would end at a NUL
     int: (b"%d".__mod__, TEXT), float: (lambda number: repr(number).encode(), TEXT), bytes: (bytes, BINARY),
@@ -32,7 +33,7 @@ def counted(
     packers = [_PACK[type(value)] for value in given]
     values = [pack(value) for (pack, _), value in zip(packers, given, strict=True)]
     formats, pg = [format for _, format in packers], connection.pgconn
-    if names is None:
+    if names is None or (query not in names and len(names) >= MOST_PREPARED):
         pg.send_query_params(query.encode(), values, None, formats, BINARY)
     else:
         if query not in names:
